@@ -1,0 +1,2 @@
+// Package catalog holds the hidden tools of an agent: their names, search, hints, contracts and namespaces.
+package catalog

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Nearest returns up to n names of visible tools that name may have been meant for, best first.
+func (v *View) Nearest(name string, n int) []string { return v.nearest(name, n, SurfaceCatalog) }
+
+// Unknown returns the error for a tool that does not exist, in the words of the API that was used.
+func (v *View) Unknown(name string, surface Surface) *Error {
+	near := v.nearest(name, 3, surface)
+	var b strings.Builder
+	fmt.Fprintf(&b, "There is no tool %s.", printable(name))
+	if len(near) > 0 {
+		fmt.Fprintf(&b, " Did you mean %s?", strings.Join(near, ", "))
+	}
+	if surface == SurfaceCatalog {
+		b.WriteString(" Find tools with catalog.search(query) and call the handle, or the global of its callableName.")
+	} else {
+		b.WriteString(" Find tools with tools.search(query), look at one with tools.describe, and use its exact id or name.")
+	}
+	return &Error{Code: CodeInvalidInput, Message: b.String(), Nearest: near}
+}
+
+func (v *View) nearest(name string, n int, surface Surface) []string {
+	type candidate struct {
+		name  string
+		score int
+	}
+	var found []candidate
+	want := normalForm(name)
+	if want == "" || len(name) > 4*maxNameBytes {
+		return nil
+	}
+	for _, e := range v.proj.tables().entries {
+		shown := e.callable
+		if surface == SurfaceTools {
+			if e.rec.tool.MCP != nil {
+				continue
+			}
+			if shown = e.rec.tool.Name; v.proj.literal[shown] == nil {
+				shown = e.rec.id
+			}
+		}
+		score := max(likeness(want, normalForm(e.rec.tool.Name)), likeness(want, normalForm(e.callable)))
+		if score > 0 && v.permits(e) {
+			found = append(found, candidate{shown, score})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range found[:min(n, len(found))] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// normalForm is a name without case and separators, for comparing: "llm-Task" is "llmtask".
+func normalForm(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		if r != '_' && r != '-' && r != '.' && r != ' ' && r != '$' && r != ':' && r != '/' {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// likeness scores two normal forms, 0 for unlike, 100 for equal.
+func likeness(a, b string) int {
+	if a == b {
+		return 100
+	}
+	if a == "" || b == "" {
+		return 0
+	}
+	short, long := min(len(a), len(b)), max(len(a), len(b))
+	if short >= 3 && (strings.Contains(a, b) || strings.Contains(b, a)) {
+		return 60 + 30*short/long
+	}
+	limit := min(3, max(1, (len(a)+2)/3))
+	if long-short > limit {
+		return 0
+	}
+	if d := editDistance(a, b, limit); d <= limit {
+		return 95 - 10*d
+	}
+	return 0
+}
+
+// editDistance is the Damerau-Levenshtein distance (neighbours swapped count once), in bytes, up to limit; more is
+// limit+1.
+func editDistance(a, b string, limit int) int {
+	if len(a) > 4*maxNameBytes || len(b) > 4*maxNameBytes {
+		return limit + 1
+	}
+	prev2, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		best := row[0]
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, prev2[j-2]+1)
+			}
+			row[j] = d
+			best = min(best, d)
+		}
+		if best > limit {
+			return limit + 1
+		}
+		prev2, prev, row = prev, row, prev2
+	}
+	return min(prev[len(b)], limit+1)
+}

@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Policy says which tools a session may see and use. It is immutable and safe to share. A nil *Policy allows all.
+//
+// A pattern is a tool name, or with a colon in it an id (source:owner:name); * stands for any run of characters.
+// A tool is allowed when no deny pattern matches it and the allow list is empty or one of its patterns matches.
+// A tool that is not allowed has no name, no hit and no id in the views of that policy.
+type Policy struct {
+	allow, deny []string
+	check       func(*Entry) bool
+	key         string
+}
+
+// NewPolicy makes a policy from allow and deny patterns. Empty patterns match nothing. Nil allow means everything.
+func NewPolicy(allow, deny []string) *Policy {
+	p := &Policy{allow: slices.Clone(allow), deny: slices.Clone(deny)}
+	slices.Sort(p.allow)
+	slices.Sort(p.deny)
+	p.allow, p.deny = slices.Compact(p.allow), slices.Compact(p.deny)
+	if allow != nil && len(p.allow) == 0 {
+		p.allow = []string{""} // an allow list that lists nothing allows nothing
+	}
+	p.key = strings.Join(p.allow, "\x00") + "\x01" + strings.Join(p.deny, "\x00")
+	return p
+}
+
+// WithCheck returns a copy that also asks check on every search, lookup, description and call, so that a permission
+// taken back while a cell waits is gone at its next use. Names given at the start of the cell do not move. check may
+// be called from many goroutines and must not block.
+func (p *Policy) WithCheck(check func(*Entry) bool) *Policy {
+	q := Policy{key: "\x01"}
+	if p != nil {
+		q = *p
+	}
+	q.check = check
+	return &q
+}
+
+func (p *Policy) everything() bool { return p == nil || (len(p.allow) == 0 && len(p.deny) == 0) }
+
+func (p *Policy) allows(r *record) bool {
+	if p == nil {
+		return true
+	}
+	for _, pattern := range p.deny {
+		if r.matches(pattern) {
+			return false
+		}
+	}
+	if len(p.allow) == 0 {
+		return true
+	}
+	for _, pattern := range p.allow {
+		if r.matches(pattern) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *record) matches(pattern string) bool {
+	if strings.Contains(pattern, ":") {
+		return globMatch(pattern, r.id)
+	}
+	return globMatch(pattern, r.tool.Name)
+}
+
+// globMatch matches with * as the only wildcard, in time proportional to pattern times text at worst.
+func globMatch(pattern, text string) bool {
+	star, mark, p, t := -1, 0, 0, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, t
+			p++
+		case p < len(pattern) && pattern[p] == text[t]:
+			p++
+			t++
+		case star >= 0:
+			mark++
+			p, t = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
