@@ -1,0 +1,70 @@
+/* Memory. The engine would make running out of it a catchable error; here it ends the cell: the allocator says so to
+   the host and never returns NULL. The limit itself is the host's: it refuses memory.grow. */
+#include "guest.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Noreturn void out_of_memory(void) {
+  bridge_out_of_memory();
+  __builtin_trap();
+}
+
+static void *checked(void *p) {
+  if (!p) out_of_memory();
+  return p;
+}
+
+static void *memory_calloc(void *opaque, size_t count, size_t size) { return checked(calloc(count, size)); }
+static void *memory_malloc(void *opaque, size_t size) { return checked(malloc(size)); }
+static void memory_free(void *opaque, void *ptr) { free(ptr); }
+static void *memory_realloc(void *opaque, void *ptr, size_t size) {
+  if (size == 0) {
+    free(ptr);
+    return NULL;
+  }
+  return checked(realloc(ptr, size));
+}
+static size_t memory_usable(const void *ptr) { return malloc_usable_size((void *)ptr); }
+
+const JSMallocFunctions memory_functions = {
+    .js_calloc = memory_calloc,
+    .js_malloc = memory_malloc,
+    .js_free = memory_free,
+    .js_realloc = memory_realloc,
+    .js_malloc_usable_size = memory_usable,
+};
+
+/* The host's way to hand over bytes. */
+EXPORT("cabi_realloc") void *cabi_realloc(void *ptr, size_t old_size, size_t align, size_t new_size) {
+  if (new_size == 0) {
+    free(ptr);
+    return (void *)align;
+  }
+  return checked(realloc(ptr, new_size));
+}
+
+void buffer_put(buffer *b, const char *text, size_t len) {
+  if (b->full) return;
+  if (b->limit && b->len + len > b->limit) {
+    len = b->limit - b->len;
+    while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80) len--; /* whole code points only */
+    b->full = true;
+  }
+  if (b->len + len > b->cap) {
+    size_t cap = b->cap ? b->cap : 256;
+    while (cap < b->len + len) cap *= 2;
+    b->ptr = checked(realloc(b->ptr, cap));
+    b->cap = cap;
+  }
+  memcpy(b->ptr + b->len, text, len);
+  b->len += len;
+}
+
+void buffer_puts(buffer *b, const char *text) { buffer_put(b, text, strlen(text)); }
+
+void buffer_free(buffer *b) {
+  free(b->ptr);
+  *b = (buffer){0};
+}
