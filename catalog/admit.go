@@ -22,6 +22,8 @@ type record struct {
 	id      string
 	catalog *Catalog
 	hints   hintCache
+	input   contract
+	output  contract
 }
 
 // trusted reports whether the tool's names and texts may stand in a prompt: they come from the embedding program.

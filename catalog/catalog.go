@@ -26,9 +26,10 @@ type Options struct {
 
 // Catalog is the registry of an agent's hidden tools. All methods are safe for concurrent use.
 type Catalog struct {
-	options  Options
-	reserved map[string]bool
-	lanes    lanes
+	options   Options
+	reserved  map[string]bool
+	lanes     lanes
+	contracts contractCache
 
 	mu         sync.Mutex
 	records    map[string]*record // by id

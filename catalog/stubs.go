@@ -2,11 +2,9 @@ package catalog
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 )
 
-type hintCache struct{}
 type lexicon struct{}
 type corpusStats struct{}
 type mcpTree struct{}
@@ -26,28 +24,6 @@ type namespace struct{ spec namespaceSpec }
 type scope struct{}
 
 func (p *projection) visibleNamespaces() []*namespace { return nil }
-
-func checkSchema(raw json.RawMessage, source Source) error {
-	if len(raw) == 0 {
-		return nil
-	}
-	if !json.Valid(raw) || raw[0] != '{' {
-		return errors.New("it is not a JSON object")
-	}
-	return nil
-}
-
-func (e *Entry) InputHint() string  { return "unknown" }
-func (e *Entry) OutputHint() string { return "" }
-
-// CheckInput checks an argument against the input schema.
-func (e *Entry) CheckInput(input json.RawMessage) error { return nil }
-
-// CompileOutput compiles the output schema; the error has CodeInvalidContract.
-func (e *Entry) CompileOutput() error { return nil }
-
-// CheckOutput checks a value against the output schema.
-func (e *Entry) CheckOutput(output json.RawMessage, inputs ...json.RawMessage) error { return nil }
 
 // QuickIndex returns the bounded list of callables for the exec description.
 func (v *View) QuickIndex() string { return "" }
