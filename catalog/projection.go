@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -19,13 +20,14 @@ type projection struct {
 	callables []*Entry // native and client, sorted by callable name
 	callable  map[string]*Entry
 	byID      map[string]*Entry
-	literal   map[string]*Entry // tools by their own name; nil where several have it
+	literal   map[string]*Entry   // tools by their own name; nil where several have it
+	named     map[string][]*Entry // by name and by callable name, in lower case, for exact searches
 	counts    map[Source]int
 	globals   []*namespace // visible plugin namespaces, by id
 	mcp       *mcpTree
 
 	statsOnce [surfaces]sync.Once
-	stats     [surfaces]corpusStats
+	stats     [surfaces]*corpusStats
 	indexOnce sync.Once
 	index     string
 	allOnce   sync.Once
@@ -84,4 +86,15 @@ func (p *projection) build() {
 	p.callables = slices.Clone(namedEntries)
 	slices.SortFunc(p.callables, func(a, b *Entry) int { return cmp.Compare(a.callable, b.callable) })
 	p.mcp = newMCPTree(mcpEntries)
+	p.named = make(map[string][]*Entry, len(p.entries))
+	for _, e := range p.entries {
+		keys := []string{strings.ToLower(e.rec.tool.Name), strings.ToLower(e.callable)}
+		if m := e.rec.tool.MCP; m != nil {
+			keys = append(keys, strings.ToLower(m.Tool))
+		}
+		slices.Sort(keys)
+		for _, k := range slices.Compact(keys) {
+			p.named[k] = append(p.named[k], e)
+		}
+	}
 }

@@ -2,11 +2,8 @@ package catalog
 
 import (
 	"encoding/json"
-	"strings"
 )
 
-type lexicon struct{}
-type corpusStats struct{}
 type mcpTree struct{}
 type mcpTool struct{}
 
@@ -27,20 +24,6 @@ func (p *projection) visibleNamespaces() []*namespace { return nil }
 
 // QuickIndex returns the bounded list of callables for the exec description.
 func (v *View) QuickIndex() string { return "" }
-
-// Search finds tools.
-func (v *View) Search(query string, limit int, surface Surface) ([]*Entry, error) {
-	if limit <= 0 {
-		limit = 8
-	}
-	var hits []*Entry
-	for _, e := range v.Entries(surface) {
-		if strings.Contains(strings.ToLower(e.Name()+" "+e.Description()), strings.ToLower(query)) && len(hits) < limit {
-			hits = append(hits, e)
-		}
-	}
-	return hits, nil
-}
 
 func (*mcpTool) input(args []json.RawMessage) (json.RawMessage, error) {
 	return firstArgument(args), nil
