@@ -74,7 +74,7 @@ func (p *projection) build() {
 	p.globals = p.visibleNamespaces()
 	globals := map[string]bool{}
 	for _, ns := range p.globals {
-		globals[ns.spec.GlobalName] = true
+		globals[ns.spec.Global] = true
 	}
 	reserved := func(name string) bool { return globals[name] || p.snap.catalog.reservedName(name) }
 	p.callable = make(map[string]*Entry, len(named))

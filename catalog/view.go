@@ -10,8 +10,9 @@ import (
 // View is what one cell sees of the catalog: the visible subset, and nothing else. It stays as it is whatever happens
 // to the catalog, except that a policy's check is asked on every use. All methods are safe for concurrent use.
 type View struct {
-	proj  *projection
-	check func(*Entry) bool
+	proj    *projection
+	check   func(*Entry) bool
+	session Session
 
 	scopeMu sync.Mutex
 	scopes  map[string]*scope // plugin namespaces that this view made
