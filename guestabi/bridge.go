@@ -78,13 +78,6 @@ type Bridge interface {
 	Save(id uint32, value json.RawMessage) error
 	Load(id uint32, reference string) error
 	Drop(id uint32, reference string) error
-
-	// Now is the time in nanoseconds since the Unix epoch.
-	Now() uint64
-	// Interrupted says whether the cell must stop.
-	Interrupted() bool
-	// OutOfMemory is the error that ends a cell to which memory was refused.
-	OutOfMemory() error
 }
 
 // State is where a cell's promise stands.

@@ -10,14 +10,23 @@ import (
 // Slot is one argument or result of a core function, as the engine passes it: the number is in the low bytes.
 type Slot [2]uint64
 
+// MaxSlots is room for the arguments of any function of the ABI: 16 flat ones, by the canonical ABI.
+const MaxSlots = 16
+
 func (s Slot) u32() uint32 { return uint32(s[0]) }
 
-// Guest is the running guest that calls an import.
+// Guest is the running guest that calls an import, and what its runtime answers without asking a Bridge.
 type Guest interface {
 	// Memory is its linear memory now; it may move when the guest allocates.
 	Memory() Memory
 	// Alloc calls the guest's cabi_realloc for n new bytes.
 	Alloc(n uint32) (uint32, error)
+	// Now is the time in nanoseconds since the Unix epoch.
+	Now() uint64
+	// Interrupted says whether the cell must stop.
+	Interrupted() bool
+	// OutOfMemory is the error that ends a cell to which memory was refused.
+	OutOfMemory() error
 }
 
 // Import binds one function of the WIT's bridge interface to a Bridge.
@@ -166,17 +175,17 @@ var imports = [...]Import{
 		return b.Drop(v[0].u32(), reference)
 	}},
 	{"now", signature(0, "i64"), func(g Guest, b Bridge, v []Slot) error {
-		v[0] = Slot{b.Now()}
+		v[0] = Slot{g.Now()}
 		return nil
 	}},
 	{"interrupted", signature(0, "i32"), func(g Guest, b Bridge, v []Slot) error {
 		v[0] = Slot{}
-		if b.Interrupted() {
+		if g.Interrupted() {
 			v[0] = Slot{1}
 		}
 		return nil
 	}},
-	{"out-of-memory", signature(0), func(g Guest, b Bridge, v []Slot) error { return b.OutOfMemory() }},
+	{"out-of-memory", signature(0), func(g Guest, b Bridge, v []Slot) error { return g.OutOfMemory() }},
 }
 
 // signature is params numbers of type i32 in, results out: no import takes anything else.

@@ -18,10 +18,15 @@ static void *checked(void *p) {
 
 static void *memory_calloc(void *opaque, size_t count, size_t size) { return checked(calloc(count, size)); }
 static void *memory_malloc(void *opaque, size_t size) { return checked(malloc(size)); }
-static void memory_free(void *opaque, void *ptr) { free(ptr); }
+/* Freed memory is zeroed: what is dead must not cost bytes in a snapshot. */
+static void memory_free(void *opaque, void *ptr) {
+  if (!ptr) return;
+  memset(ptr, 0, malloc_usable_size(ptr));
+  free(ptr);
+}
 static void *memory_realloc(void *opaque, void *ptr, size_t size) {
   if (size == 0) {
-    free(ptr);
+    memory_free(opaque, ptr);
     return NULL;
   }
   return checked(realloc(ptr, size));
@@ -36,13 +41,17 @@ const JSMallocFunctions memory_functions = {
     .js_malloc_usable_size = memory_usable,
 };
 
-/* The host's way to hand over bytes. */
+void release_memory(void *ptr) { memory_free(NULL, ptr); }
+
+/* The host's way to hand over bytes. A NUL follows them, which the engine's parsers want. */
 EXPORT("cabi_realloc") void *cabi_realloc(void *ptr, size_t old_size, size_t align, size_t new_size) {
   if (new_size == 0) {
     free(ptr);
     return (void *)align;
   }
-  return checked(realloc(ptr, new_size));
+  char *p = checked(realloc(ptr, new_size + 1));
+  p[new_size] = 0;
+  return p;
 }
 
 void buffer_put(buffer *b, const char *text, size_t len) {
@@ -65,6 +74,6 @@ void buffer_put(buffer *b, const char *text, size_t len) {
 void buffer_puts(buffer *b, const char *text) { buffer_put(b, text, strlen(text)); }
 
 void buffer_free(buffer *b) {
-  free(b->ptr);
+  memory_free(NULL, b->ptr);
   *b = (buffer){0};
 }

@@ -108,8 +108,8 @@ static JSValue host_json(JSContext *c, JSValueConst self, int argc, JSValueConst
 /* --- catalog look-ups that are answered from memory --- */
 
 static JSValue parse_and_free(char *ptr, size_t len) {
-  JSValue v = JS_ParseJSON(ctx, ptr, len, PRELUDE_FILE);
-  free(ptr);
+  JSValue v = JS_ParseJSON(ctx, len ? ptr : "", len, PRELUDE_FILE);
+  if (len) release_memory(ptr);
   return v;
 }
 
@@ -145,17 +145,20 @@ static JSValue host_scope(JSContext *c, JSValueConst self, int argc, JSValueCons
 
 /* --- the image: run once when the guest is built, and then frozen into its data section --- */
 
+static JSValue forget_trial = JS_UNDEFINED;
+
 static void fail_build(void) { __builtin_trap(); }
 
-EXPORT("codemode-build-image") void build_image(const char *prelude, size_t len) {
+EXPORT("codemode-build-start") void build_start(const char *prelude, size_t len) {
   rt = JS_NewRuntime2(&memory_functions, NULL);
-  JS_SetMaxStackSize(rt, 0); /* 0 is no check: the build trusts its own prelude */
+  JS_SetMaxStackSize(rt, 0); /* no check: the build trusts its own prelude */
   ctx = JS_NewContext(rt);
   if (!ctx) fail_build();
   JS_SetInterruptHandler(rt, on_interrupt, NULL);
   JS_SetHostPromiseRejectionTracker(rt, track_rejection, NULL);
   JS_SetCanBlock(rt, false);
   json_init();
+  errors_init();
   names_init();
 
   JSValue global = JS_GetGlobalObject(ctx);
@@ -180,15 +183,37 @@ EXPORT("codemode-build-image") void build_image(const char *prelude, size_t len)
   JS_SetPropertyStr(ctx, host, "file", JS_NewCFunctionMagic(ctx, host_files, "file", 1, JS_CFUNC_generic_magic, 1));
 
   JSValue boot = JS_Eval(ctx, prelude, len, PRELUDE_FILE, JS_EVAL_TYPE_GLOBAL);
-  JSValue materialise = JS_Call(ctx, boot, JS_UNDEFINED, 1, &host);
-  if (!JS_IsFunction(ctx, materialise)) fail_build();
+  JSValue booted = JS_Call(ctx, boot, JS_UNDEFINED, 1, &host);
+  JSValue materialise = JS_GetPropertyStr(ctx, booted, "materialise");
+  forget_trial = JS_GetPropertyStr(ctx, booted, "reset");
+  if (!JS_IsFunction(ctx, materialise) || !JS_IsFunction(ctx, forget_trial)) fail_build();
   names_set_materialise(materialise);
   JS_FreeValue(ctx, materialise);
+  JS_FreeValue(ctx, booted);
   JS_FreeValue(ctx, boot);
   JS_FreeValue(ctx, host);
   JS_FreeValue(ctx, global);
   names_seal();
+}
 
+/* After a trial run, which the build makes so that what a first cell would set up lazily is in the image: makes the
+   cell's state what it was before. */
+EXPORT("codemode-build-end") void build_end(void) {
+  if (!reported || stopped || rejected_len) fail_build();
+  JSValue global = JS_GetGlobalObject(ctx), bare = JS_GetPrototype(ctx, global);
+  JSValue tools = JS_GetPropertyStr(ctx, global, "tools");
+  names_forget(bare);
+  names_forget(tools);
+  JS_FreeValue(ctx, tools);
+  JS_FreeValue(ctx, bare);
+  JS_FreeValue(ctx, global);
+  JS_FreeValue(ctx, JS_Call(ctx, forget_trial, JS_UNDEFINED, 0, NULL));
+  JS_FreeValue(ctx, forget_trial);
+  forget_trial = JS_UNDEFINED;
+  main_promise = JS_UNDEFINED;
+  reported = false;
+  buffer_free(&result);
+  requests_reset();
   JS_RunGC(rt);
   /* Room for a usual cell without memory.grow, and no collection before it has used that room: a collection touches
      every page of the heap, and each touched page must be reset or snapshotted. */
@@ -262,7 +287,7 @@ CELL("run") abi_outcome *cell_run(char *source, size_t len, uint64_t seed, uint3
   memcpy(text, head, sizeof head - 1);
   memcpy(text + sizeof head - 1, source, len);
   memcpy(text + sizeof head - 1 + len, tail, sizeof tail);
-  free(source);
+  if (len) release_memory(source);
   cell_reseed(seed);
   value_limit = limit;
   JS_UpdateStackTop(rt);
@@ -271,7 +296,7 @@ CELL("run") abi_outcome *cell_run(char *source, size_t len, uint64_t seed, uint3
   JSEvalOptions options = {.version = JS_EVAL_OPTIONS_VERSION, .eval_flags = JS_EVAL_TYPE_GLOBAL,
                            .filename = CELL_FILE, .line_num = -1};
   JSValue body = JS_Eval2(ctx, text, sizeof head - 1 + len + sizeof tail - 1, &options);
-  free(text);
+  release_memory(text);
   JSValue promise = JS_EXCEPTION;
   if (JS_IsFunction(ctx, body)) {
     JSValue global = JS_GetGlobalObject(ctx);
@@ -297,11 +322,7 @@ CELL("run") abi_outcome *cell_run(char *source, size_t len, uint64_t seed, uint3
 
 CELL("settle") abi_outcome *cell_settle(uint32_t id, uint32_t ok, char *payload, size_t len) {
   JS_UpdateStackTop(rt);
-  /* The engine's JSON parser wants a NUL behind the text. */
-  payload = realloc(len ? payload : NULL, len + 1);
-  if (!payload) out_of_memory();
-  payload[len] = 0;
-  if (!stopped && requests_settle(id, ok, payload, len) < 0) {
+  if (!stopped && requests_settle(id, ok, len ? payload : "", len) < 0) {
     JSValue error = JS_GetException(ctx);
     if (JS_IsUncatchableError(error)) {
       stopped = true;
@@ -311,7 +332,7 @@ CELL("settle") abi_outcome *cell_settle(uint32_t id, uint32_t ok, char *payload,
       JS_FreeValue(ctx, error);
     }
   }
-  free(payload);
+  if (len) release_memory(payload);
   run_jobs();
   return outcome();
 }

@@ -10,6 +10,22 @@ enum { MAX_CAUSES = 8, MAX_ERRORS = 16, MAX_TEXT = 64 * 1024, MAX_FIELDS = 8 * 1
 
 static void describe(buffer *b, JSValueConst thrown, int depth);
 
+/* The engine's own getter of `stack`, which an error's prototype has since 0.17; before, errors have the text itself. */
+static JSValue stack_getter = JS_UNDEFINED;
+
+void errors_init(void) {
+  JSPropertyDescriptor d;
+  JSValue error = JS_NewError(ctx), proto = JS_GetPrototype(ctx, error);
+  JSAtom key = JS_NewAtom(ctx, "stack");
+  if (JS_GetOwnProperty(ctx, &d, proto, key) > 0 && (d.flags & JS_PROP_GETSET)) {
+    stack_getter = d.getter;
+    JS_FreeValue(ctx, d.setter);
+  }
+  JS_FreeAtom(ctx, key);
+  JS_FreeValue(ctx, proto);
+  JS_FreeValue(ctx, error);
+}
+
 /* The data property of an object or of its prototypes, as a string value; undefined where it is anything else. */
 static JSValue data_property(JSValueConst object, const char *name) {
   JSAtom key = JS_NewAtom(ctx, name);
@@ -30,6 +46,17 @@ static JSValue data_property(JSValueConst object, const char *name) {
   JS_FreeValue(ctx, at);
   JS_FreeAtom(ctx, key);
   return found;
+}
+
+/* An error's stack, where it is text. */
+static JSValue stack_of(JSValueConst error) {
+  JSValue stack = data_property(error, "stack");
+  if (JS_IsUndefined(stack) && JS_IsFunction(ctx, stack_getter)) stack = JS_Call(ctx, stack_getter, error, 0, NULL);
+  if (JS_IsException(stack)) {
+    JS_FreeValue(ctx, JS_GetException(ctx));
+    stack = JS_UNDEFINED;
+  }
+  return stack;
 }
 
 /* The start of text, ending at a whole code point. */
@@ -74,12 +101,15 @@ static void value_member(buffer *b, const char *name, JSValueConst v, bool *firs
 
 static void describe_error(buffer *b, JSValueConst e, int depth) {
   bool first = true;
-  static const char *const texts[] = {"name", "message", "stack"};
-  for (int i = 0; i < 3; i++) {
+  static const char *const texts[] = {"name", "message"};
+  for (int i = 0; i < 2; i++) {
     JSValue v = data_property(e, texts[i]);
     member(b, texts[i], v, &first);
     JS_FreeValue(ctx, v);
   }
+  JSValue stack = stack_of(e);
+  member(b, "stack", stack, &first);
+  JS_FreeValue(ctx, stack);
   /* Enumerable own fields: code, status, response... */
   JSPropertyEnum *keys = NULL;
   uint32_t count = 0;
@@ -171,7 +201,7 @@ void error_describe(buffer *b, JSValueConst thrown) { describe(b, thrown, 0); }
 
 void error_site(JSValueConst error, uint32_t *line, uint32_t *column) {
   *line = *column = 0;
-  JSValue stack = data_property(error, "stack");
+  JSValue stack = stack_of(error);
   const char *s = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
   const char *at = s ? strstr(s, "(" CELL_FILE ":") : NULL;
   if (at) {

@@ -19,6 +19,9 @@ extern const JSMallocFunctions memory_functions;
 /* Says so to the host, which ends the cell; does not return. */
 _Noreturn void out_of_memory(void);
 
+/* Frees what malloc or the host's cabi_realloc gave, and leaves no trace of it. */
+void release_memory(void *ptr);
+
 typedef struct { char *ptr; size_t len, cap, limit; bool full; } buffer;
 void buffer_put(buffer *b, const char *text, size_t len);
 void buffer_puts(buffer *b, const char *text);
@@ -38,6 +41,7 @@ void json_write_string(buffer *b, const char *utf8, size_t len);
 
 /* --- errors.c --- */
 
+void errors_init(void);
 /* Appends a JSON object that describes a thrown value, without running code of the cell. */
 void error_describe(buffer *b, JSValueConst thrown);
 /* The line and column of the innermost frame of the cell in an error's stack; zeroes where there is none. */
@@ -50,12 +54,16 @@ void names_init(void);
 JSValue names_scope(const char *path, size_t len);
 /* Ends the time in which names_scope objects take ordinary properties. */
 void names_seal(void);
+/* Makes a scope ask the host again for names that it knows. */
+void names_forget(JSValueConst object);
 /* The prelude's function that makes a value of a resolved node: (path, node) => value. */
 void names_set_materialise(JSValueConst function);
 
 /* --- requests.c --- */
 
 void requests_init(JSValueConst host);
+/* Numbers the next cell's requests from 1. */
+void requests_reset(void);
 /* Answers a request: resolves or rejects its promise. Returns -1 with an exception pending. */
 int requests_settle(uint32_t id, bool ok, const char *payload, size_t len);
 

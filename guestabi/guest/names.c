@@ -46,8 +46,8 @@ static int find(scope *s, JSAtom key) {
   bridge_resolve(path, len, &node);
   int r = 0;
   if (node.some) {
-    JSValue parsed = JS_ParseJSON(ctx, node.ptr, node.len, PRELUDE_FILE);
-    free(node.ptr);
+    JSValue parsed = JS_ParseJSON(ctx, node.len ? node.ptr : "", node.len, PRELUDE_FILE);
+    if (node.len) release_memory(node.ptr);
     JSValue args[2] = {JS_NewStringLen(ctx, path, len), parsed};
     JSValue value = JS_IsException(parsed) ? JS_EXCEPTION : JS_Call(ctx, materialise, JS_UNDEFINED, 2, args);
     JS_FreeValue(ctx, args[0]);
@@ -57,7 +57,7 @@ static int find(scope *s, JSAtom key) {
     else
       r = JS_DefinePropertyValue(ctx, s->kept, key, value, JS_PROP_ENUMERABLE) < 0 ? -1 : 1;
   }
-  free(path);
+  release_memory(path);
   return r;
 }
 
@@ -77,8 +77,8 @@ static int get_own_property_names(JSContext *c, JSPropertyEnum **keys, uint32_t 
   *count = 0;
   if (!s) return 0;
   bridge_names(s->path, s->len, &text);
-  JSValue list = JS_ParseJSON(ctx, text.ptr, text.len, PRELUDE_FILE);
-  free(text.ptr);
+  JSValue list = JS_ParseJSON(ctx, text.len ? text.ptr : "", text.len, PRELUDE_FILE);
+  if (text.len) release_memory(text.ptr);
   int64_t len;
   if (JS_IsException(list) || JS_GetLength(ctx, list, &len) < 0) return -1;
   JSPropertyEnum *out = js_malloc(ctx, (len + 1) * sizeof *out);
@@ -141,6 +141,12 @@ void names_init(void) {
 }
 
 void names_seal(void) { sealed = true; }
+
+void names_forget(JSValueConst object) {
+  scope *s = scope_of(object);
+  JS_FreeValue(ctx, s->kept);
+  s->kept = JS_NewObjectProto(ctx, JS_NULL);
+}
 
 void names_set_materialise(JSValueConst function) { materialise = JS_DupValue(ctx, function); }
 

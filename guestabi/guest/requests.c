@@ -29,6 +29,8 @@ static request *add(void) {
   return r;
 }
 
+void requests_reset(void) { last_id = 0; }
+
 static bool take(uint32_t id, request *out) {
   for (size_t i = 0; i < pending_len; i++) {
     if (pending[i].id != id) continue;

@@ -21,6 +21,7 @@ const (
 	SectionType      SectionID = 1
 	SectionImport    SectionID = 2
 	SectionFunction  SectionID = 3
+	SectionTable     SectionID = 4
 	SectionMemory    SectionID = 5
 	SectionGlobal    SectionID = 6
 	SectionExport    SectionID = 7

@@ -15,8 +15,20 @@ import (
 // What the linked module exports for the build alone. The finished guest has none of these.
 const (
 	initialize = "_initialize"
-	buildImage = "codemode-build-image"
+	buildStart = "codemode-build-start"
+	buildEnd   = "codemode-build-end"
 )
+
+// trial is a cell that is run before the memory is frozen, so that what the engine sets up when it is first used is in
+// the image and not in every cell's snapshot: shapes, atoms, the pages of its allocator.
+const trial = `
+const value = await trial({q: "a"});
+const [a, b] = await Promise.all([tools.trial({n: 1, list: [1, "two"]}), tools.call("trial", {})]);
+try { null.x } catch (e) { console.log(e.message, {a}) }
+text("t"); json({b});
+const m = new Map([["k", 1]]), s = new Set([1]);
+for (const x of [3, 1, 2].sort().map((n) => n + 1).filter(Boolean)) m.set(x, ` + "`${x}`" + `);
+return {n: value.n + 1, m, s, list: [1.5, true, null, ...s]}`
 
 const (
 	wasmPage = 64 << 10
@@ -24,71 +36,51 @@ const (
 	segmentGap = 4096
 )
 
-// freeze starts the engine in the linked module, evaluates the prelude, and returns the module with the memory that
-// results as its data. Clock and entropy are fixed, so the same input gives the same bytes.
+// freeze starts the engine in the linked module, evaluates the prelude, runs a trial cell, and returns the module with
+// the memory that results as its data. Clock and entropy are fixed, so the same input gives the same bytes.
 func freeze(raw, prelude []byte) ([]byte, error) {
 	engine := wasmtime.NewEngine()
 	module, err := wasmtime.NewModule(engine, raw)
 	if err != nil {
 		return nil, err
 	}
+	store := wasmtime.NewStore(engine)
+	defer store.Close()
+	g := &guest{store: store}
 	linker := wasmtime.NewLinker(engine)
+	bound := map[string]guestabi.Import{}
+	for _, i := range guestabi.Imports() {
+		bound[i.Name] = i
+	}
 	for _, t := range module.Imports() {
-		if t.Module() != guestabi.Module {
-			return nil, fmt.Errorf("the linked module imports %s %s, which is not the host ABI", t.Module(), *t.Name())
+		i, ok := bound[*t.Name()]
+		if !ok || t.Module() != guestabi.Module || t.Type().FuncType() == nil {
+			return nil, fmt.Errorf("the linked module imports %s %s, which is not in the host ABI", t.Module(), *t.Name())
 		}
-		f := t.Type().FuncType()
-		if f == nil {
-			return nil, fmt.Errorf("the linked module imports %s, which is not a function", *t.Name())
-		}
-		if err := linker.FuncNew(t.Module(), *t.Name(), f, fixedImport(*t.Name(), f)); err != nil {
+		if err := linker.FuncNew(t.Module(), i.Name, t.Type().FuncType(), g.binding(i)); err != nil {
 			return nil, err
 		}
 	}
-	store := wasmtime.NewStore(engine)
-	defer store.Close()
-	instance, err := linker.Instantiate(store, module)
+	if g.instance, err = linker.Instantiate(store, module); err != nil {
+		return nil, err
+	}
+	if _, err := g.call(initialize); err != nil {
+		return nil, err
+	}
+	at, err := g.write(prelude)
 	if err != nil {
 		return nil, err
 	}
-	call := func(name string, args ...any) (any, error) {
-		f := instance.GetFunc(store, name)
-		if f == nil {
-			return nil, fmt.Errorf("the linked module does not export %s", name)
-		}
-		result, err := f.Call(store, args...)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return result, nil
-	}
-	if _, err := call(initialize); err != nil {
-		return nil, err
-	}
-	pointer, err := call("cabi_realloc", 0, 0, 1, len(prelude)+1)
-	if err != nil {
-		return nil, err
-	}
-	memory := instance.GetExport(store, "memory").Memory()
-	at := int(pointer.(int32))
-	copy(memory.UnsafeData(store)[at:], append(bytes.Clone(prelude), 0))
-	if _, err := call(buildImage, at, len(prelude)); err != nil {
+	if _, err := g.call(buildStart, at, int32(len(prelude))); err != nil {
 		return nil, fmt.Errorf("the prelude does not start: %w", err)
 	}
-	return rewrite(raw, bytes.Clone(memory.UnsafeData(store)))
-}
-
-// fixedImport answers while the image is made: the clock stands still, and nothing may be asked of a catalog.
-func fixedImport(name string, f *wasmtime.FuncType) func(*wasmtime.Caller, []wasmtime.Val) ([]wasmtime.Val, *wasmtime.Trap) {
-	return func(_ *wasmtime.Caller, args []wasmtime.Val) ([]wasmtime.Val, *wasmtime.Trap) {
-		switch name {
-		case "now":
-			return []wasmtime.Val{wasmtime.ValI64(1_700_000_000_000_000_000)}, nil
-		case "interrupted":
-			return []wasmtime.Val{wasmtime.ValI32(0)}, nil
-		}
-		return nil, wasmtime.NewTrap("the prelude asks the host for " + name + " while the image is made")
+	if err := g.trial(); err != nil {
+		return nil, fmt.Errorf("the trial cell: %w", err)
 	}
+	if _, err := g.call(buildEnd); err != nil {
+		return nil, err
+	}
+	return rewrite(raw, bytes.Clone(g.Memory()))
 }
 
 // rewrite gives a module another memory: as large as the one given, with its contents as data. The stack, which lies

@@ -78,7 +78,7 @@ export default function boot(host: Host) {
 
   // --- handles: a tool's function with what the catalog says of it. One for each tool and cell. ---
 
-  const handles = create(null) as Record<string, unknown>;
+  let handles = create(null) as Record<string, unknown>;
 
   function handle(path: string, binding: Binding, name: string, description?: Description): unknown {
     const kept = handles[path];
@@ -215,5 +215,7 @@ export default function boot(host: Host) {
   const names = keys(globals);
   for (let i = 0; i < names.length; i++) fixed(global, names[i], globals[names[i]]);
   for (const f of [text, json, yield_control, setTimeout, clearTimeout]) freeze(f);
-  return materialise;
+  // After the build's trial run: no name of it may be known to a cell.
+  const reset = () => void (handles = create(null));
+  return { materialise, reset };
 }

@@ -1,0 +1,79 @@
+package quickjs
+
+import "testing"
+
+func BenchmarkRun(b *testing.B) {
+	r := &recorder{}
+	e := engine(b)
+	for b.Loop() {
+		vm, err := e.NewVM(b.Context(), r, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := vm.Run("return 1+2"); err != nil {
+			b.Fatal(err)
+		}
+		vm.Close()
+	}
+}
+
+func BenchmarkSuspend(b *testing.B) {
+	r := &recorder{}
+	e := engine(b)
+	size := 0
+	for b.Loop() {
+		r.calls, r.resolved = r.calls[:0], r.resolved[:0]
+		vm, err := e.NewVM(b.Context(), r, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := vm.Run("const r = await echo({q:'a'}); return r.n+1;"); err != nil {
+			b.Fatal(err)
+		}
+		s, err := vm.Suspend(CodecS2)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = s.Size()
+	}
+	b.ReportMetric(float64(size), "B/snapshot")
+}
+
+func BenchmarkRestore(b *testing.B) {
+	r := &recorder{}
+	e := engine(b)
+	vm := newVM(b, r, Options{})
+	if _, err := vm.Run("const r = await echo({q:'a'}); return r.n+1;"); err != nil {
+		b.Fatal(err)
+	}
+	s, err := vm.Suspend(CodecS2)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		vm, err := e.Restore(b.Context(), s, r, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if out, err := vm.Settle(1, true, []byte(`{"n":41}`)); err != nil || show(out) != "fulfilled 42" {
+			b.Fatal(show(out), err)
+		}
+		vm.Close()
+	}
+}
+
+func BenchmarkSettle(b *testing.B) {
+	r := &recorder{}
+	vm := newVM(b, r, Options{})
+	if _, err := vm.Run("for (;;) await echo({i: 1})"); err != nil {
+		b.Fatal(err)
+	}
+	id := uint32(0)
+	for b.Loop() {
+		id++
+		r.calls = r.calls[:0]
+		if _, err := vm.Settle(id, true, []byte(`{"n":41}`)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package quickjs
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"unsafe"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+
+	"codemode/guestabi"
+	"codemode/limits"
+	"codemode/quickjs/internal/pages"
+)
+
+// A snapshot is what a suspended cell's memory has that the image has not: for each run of eight-byte words that differ,
+// how many words to skip, how many follow, and those words xor-ed with the image's, without their zero bytes. The stack is left out: between calls nothing on it is alive.
+//
+// At rest a snapshot is one self-describing record:
+//
+//	magic     8 bytes  "CMSNAP" and the format's version, big-endian
+//	image    32 bytes  hash of the guest module: only the same build can restore it
+//	codec     1 byte   how the delta is packed
+//	memory    uvarint  linear memory in 64 KiB pages
+//	fuel      uvarint  what is left of the cell's fuel; one more than that, 0 where fuel is not metered
+//	size      uvarint  of the delta before packing
+//	length    uvarint  of the packed delta, which follows
+//	checksum  4 bytes  CRC-32C of everything before it
+
+// Codec packs a delta.
+type Codec byte
+
+// The codecs. S2 is the default: it takes microseconds. Zstd is for snapshots that are stored for long.
+const (
+	CodecNone Codec = iota
+	CodecS2
+	CodecZstd
+)
+
+// Snapshot is a suspended cell. It holds no instance and no pointer into the engine.
+type Snapshot struct {
+	image  [32]byte
+	codec  Codec
+	memory int // pages of 64 KiB
+	fuel   uint64
+	size   int // of the delta
+	packed []byte
+}
+
+var snapshotMagic = [8]byte{'C', 'M', 'S', 'N', 'A', 'P', 0, 1}
+
+// The errors of a snapshot that cannot be restored.
+var (
+	ErrSnapshotForeign   = errors.New("quickjs: the snapshot is of another build of the guest")
+	ErrSnapshotDamaged   = errors.New("quickjs: the snapshot is damaged")
+	ErrSnapshotTruncated = errors.New("quickjs: the snapshot is cut short")
+	ErrNotSnapshot       = errors.New("quickjs: these bytes are not a snapshot of a version this build knows")
+)
+
+var crc = crc32.MakeTable(crc32.Castagnoli)
+
+// Suspend takes a snapshot of the cell and closes the VM. The cell must be between calls, and must not have failed. On
+// an error the VM is as it was.
+func (vm *VM) Suspend(codec Codec) (*Snapshot, error) {
+	vm.mu.Lock()
+	defer vm.mu.Unlock()
+	s, err := vm.snapshot(codec)
+	if err != nil {
+		return nil, err
+	}
+	vm.release()
+	return s, nil
+}
+
+// Snapshot takes a snapshot and leaves the VM as it is.
+func (vm *VM) Snapshot(codec Codec) (*Snapshot, error) {
+	vm.mu.Lock()
+	defer vm.mu.Unlock()
+	return vm.snapshot(codec)
+}
+
+func (vm *VM) snapshot(codec Codec) (*Snapshot, error) {
+	if vm.dead != nil {
+		return nil, vm.dead
+	}
+	memory, image := vm.instance.Memory(), vm.variant.image
+	delta, err := vm.delta(memory, image)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{image: vm.engine.hash, codec: codec, memory: len(memory) / wasmPage, size: len(delta)}
+	if vm.variant.fuel {
+		s.fuel = vm.fuelLeft + 1
+	}
+	s.packed = pack(codec, delta)
+	return s, nil
+}
+
+// delta finds what differs from the image, in the pages that were written.
+func (vm *VM) delta(memory, image []byte) ([]byte, error) {
+	vm.runs = append(vm.runs[:0], pages.Run{Start: vm.variant.stack, End: len(memory)})
+	if s := vm.engine.scanner; s != nil {
+		var err error
+		if vm.runs, err = s.Written(memory, vm.runs); err != nil {
+			return nil, fmt.Errorf("quickjs: finding the written pages: %w", err)
+		}
+	}
+	out := make([]byte, 0, 8<<10)
+	done := 0 // everything before this word is in out
+	for _, r := range vm.runs {
+		start := max(r.Start, vm.variant.stack&^(pages.Size-1))
+		if start >= r.End {
+			continue
+		}
+		out, done = appendDelta(out, words(memory[start:r.End]), imageWords(image, start, r.End), start/8, done)
+	}
+	return out, nil
+}
+
+// imageWords is the image's part of a range; nil where the range is beyond the image, which stands for zeroes.
+func imageWords(image []byte, start, end int) []uint64 {
+	if start >= len(image) {
+		return nil
+	}
+	return words(image[start:min(end, len(image))])
+}
+
+func words(b []byte) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}
+
+// appendDelta appends the runs in which memory differs from image. first is the word number of memory[0], done the
+// word up to which out stands already.
+func appendDelta(out []byte, memory, image []uint64, first, done int) ([]byte, int) {
+	at := func(i int) uint64 {
+		if i < len(image) {
+			return memory[i] ^ image[i]
+		}
+		return memory[i]
+	}
+	for i := 0; i < len(memory); {
+		// A whole cache line at a time while nothing differs.
+		for i+8 <= len(memory) && i+8 <= len(image) {
+			m, g := memory[i:i+8:i+8], image[i:i+8:i+8]
+			if (m[0]^g[0])|(m[1]^g[1])|(m[2]^g[2])|(m[3]^g[3])|(m[4]^g[4])|(m[5]^g[5])|(m[6]^g[6])|(m[7]^g[7]) != 0 {
+				break
+			}
+			i += 8
+		}
+		if i >= len(memory) {
+			break
+		}
+		if at(i) == 0 {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(memory) && (at(end) != 0 || end+1 < len(memory) && at(end+1) != 0) {
+			end++ // a single equal word in between is cheaper to keep than to skip
+		}
+		out = binary.AppendUvarint(out, uint64(first+i-done))
+		out = binary.AppendUvarint(out, uint64(end-i))
+		for k := i; k < end; k++ {
+			out = appendWord(out, at(k))
+		}
+		done = first + end
+		i = end
+	}
+	return out, done
+}
+
+// appendWord appends a word without its zero bytes, after a byte that says which those are: most words that differ do
+// so in a pointer's or a counter's low bytes.
+func appendWord(out []byte, word uint64) []byte {
+	at := len(out)
+	out = append(out, 0)
+	var mask byte
+	for bit := byte(1); word != 0; bit <<= 1 {
+		if b := byte(word); b != 0 {
+			mask |= bit
+			out = append(out, b)
+		}
+		word >>= 8
+	}
+	out[at] = mask
+	return out
+}
+
+// applyDelta xors a delta into memory, which has the image in it.
+func applyDelta(memory, delta []byte) error {
+	for at := uint64(0); len(delta) > 0; {
+		skip, n := binary.Uvarint(delta)
+		if n <= 0 {
+			return ErrSnapshotDamaged
+		}
+		delta = delta[n:]
+		count, n := binary.Uvarint(delta)
+		if n <= 0 || skip > uint64(len(memory)) || count > uint64(len(delta)-n) {
+			return ErrSnapshotDamaged
+		}
+		delta = delta[n:]
+		at += skip * 8
+		if at+count*8 > uint64(len(memory)) {
+			return ErrSnapshotDamaged
+		}
+		m := words(memory[at : at+count*8])
+		for k := range m {
+			if len(delta) == 0 || len(delta) <= bits.OnesCount8(delta[0]) {
+				return ErrSnapshotDamaged
+			}
+			mask, word := delta[0], uint64(0)
+			delta = delta[1:]
+			for ; mask != 0; mask &= mask - 1 {
+				word |= uint64(delta[0]) << (8 * bits.TrailingZeros8(mask))
+				delta = delta[1:]
+			}
+			m[k] ^= word
+		}
+		at += count * 8
+	}
+	return nil
+}
+
+var (
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2<<30))
+)
+
+func pack(codec Codec, delta []byte) []byte {
+	switch codec {
+	case CodecS2:
+		return append([]byte(nil), s2.Encode(nil, delta)...)
+	case CodecZstd:
+		return encoder.EncodeAll(delta, nil)
+	}
+	return append([]byte(nil), delta...)
+}
+
+func unpack(codec Codec, packed []byte, size int) ([]byte, error) {
+	var (
+		delta = packed
+		err   error
+	)
+	switch codec {
+	case CodecS2:
+		if n, sizeErr := s2.DecodedLen(packed); sizeErr != nil || n != size {
+			return nil, ErrSnapshotDamaged
+		}
+		delta, err = s2.Decode(nil, packed)
+	case CodecZstd:
+		delta, err = decoder.DecodeAll(packed, make([]byte, 0, size))
+	}
+	if err != nil || len(delta) != size {
+		return nil, ErrSnapshotDamaged
+	}
+	return delta, nil
+}
+
+// Size is the length of the encoded snapshot in bytes.
+func (s *Snapshot) Size() int {
+	return len(snapshotMagic) + len(s.image) + 1 + uvarintLen(uint64(s.memory)) + uvarintLen(s.fuel) +
+		uvarintLen(uint64(s.size)) + uvarintLen(uint64(len(s.packed))) + len(s.packed) + crc32.Size
+}
+
+func uvarintLen(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
+
+// MemoryBytes is the linear memory that the cell has, with the image's.
+func (s *Snapshot) MemoryBytes() int { return s.memory * wasmPage }
+
+// Encode writes the snapshot for storage.
+func (s *Snapshot) Encode() []byte {
+	out := make([]byte, 0, s.Size())
+	out = append(out, snapshotMagic[:]...)
+	out = append(out, s.image[:]...)
+	out = append(out, byte(s.codec))
+	out = binary.AppendUvarint(out, uint64(s.memory))
+	out = binary.AppendUvarint(out, s.fuel)
+	out = binary.AppendUvarint(out, uint64(s.size))
+	out = binary.AppendUvarint(out, uint64(len(s.packed)))
+	out = append(out, s.packed...)
+	return binary.BigEndian.AppendUint32(out, crc32.Checksum(out, crc))
+}
+
+// DecodeSnapshot reads what Encode wrote. It says which of not a snapshot, cut short or damaged the bytes are; whether
+// a snapshot is of this build is seen by Restore.
+func DecodeSnapshot(b []byte) (*Snapshot, error) {
+	head := len(snapshotMagic) + 32 + 1
+	if len(b) < len(snapshotMagic) || [8]byte(b) != snapshotMagic {
+		if len(b) > 0 && len(b) < len(snapshotMagic) && string(b) == string(snapshotMagic[:len(b)]) {
+			return nil, ErrSnapshotTruncated
+		}
+		return nil, ErrNotSnapshot
+	}
+	if len(b) < head {
+		return nil, ErrSnapshotTruncated
+	}
+	s := &Snapshot{image: [32]byte(b[len(snapshotMagic):]), codec: Codec(b[head-1])}
+	rest := b[head:]
+	var numbers [4]uint64
+	for i := range numbers {
+		v, n := binary.Uvarint(rest)
+		if n == 0 {
+			return nil, ErrSnapshotTruncated
+		} else if n < 0 {
+			return nil, ErrSnapshotDamaged
+		}
+		numbers[i], rest = v, rest[n:]
+	}
+	const most = 4 << 30
+	if s.codec > CodecZstd || numbers[0] > most/wasmPage || numbers[2] > 2*most || numbers[3] > most {
+		return nil, ErrSnapshotDamaged
+	}
+	s.memory, s.fuel, s.size = int(numbers[0]), numbers[1], int(numbers[2])
+	switch length := int(numbers[3]) + crc32.Size; {
+	case len(rest) < length:
+		return nil, ErrSnapshotTruncated
+	case len(rest) > length:
+		return nil, ErrSnapshotDamaged
+	}
+	if binary.BigEndian.Uint32(rest[numbers[3]:]) != crc32.Checksum(b[:len(b)-crc32.Size], crc) {
+		return nil, ErrSnapshotDamaged
+	}
+	s.packed = append([]byte(nil), rest[:numbers[3]]...)
+	return s, nil
+}
+
+// Restore makes a VM of a snapshot: the cell goes on with the next Settle. The snapshot can be restored again. The
+// limits are those of options, except that fuel goes on from what the cell had left.
+func (e *Engine) Restore(ctx context.Context, s *Snapshot, bridge guestabi.Bridge, options Options) (*VM, error) {
+	if s.image != e.hash {
+		return nil, ErrSnapshotForeign
+	}
+	options.Limits = options.Limits.Clamp()
+	var fuel uint64
+	if metered := s.fuel > 0; metered {
+		fuel = s.fuel - 1
+		options.Limits.Fuel = max(options.Limits.Fuel, 1)
+	} else {
+		options.Limits.Fuel = 0
+	}
+	delta, err := unpack(s.codec, s.packed, s.size)
+	if err != nil {
+		return nil, err
+	}
+	vm, err := e.newVM(ctx, bridge, options, fuel)
+	if err != nil {
+		return nil, err
+	}
+	if err := vm.restore(s, delta); err != nil {
+		vm.Close()
+		return nil, err
+	}
+	return vm, nil
+}
+
+func (vm *VM) restore(s *Snapshot, delta []byte) error {
+	vm.mu.Lock()
+	have := len(vm.instance.Memory()) / wasmPage
+	if s.memory < have || int64(s.memory-have)*wasmPage > vm.options.Limits.MemoryLimitBytes {
+		vm.mu.Unlock()
+		return &limits.Error{Limit: limits.BreachMemory, Allowed: vm.options.Limits.MemoryLimitBytes,
+			Detail: fmt.Sprintf("the snapshot has %d bytes of memory", s.MemoryBytes())}
+	}
+	err := vm.instance.GrowMemory(uint64(s.memory - have))
+	if err == nil {
+		err = applyDelta(vm.instance.Memory(), delta)
+	}
+	if err != nil {
+		vm.dead = err // what is in memory now is neither the image nor a cell
+	}
+	vm.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return vm.use(func() error {
+		_, err := vm.call(exportReseed, vm.seed())
+		return err
+	})
+}
