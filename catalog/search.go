@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// The constants of Okapi BM25, and what a word counts that the request did not use itself.
+// The constants of Okapi BM25, and what words count that the request did not use itself.
 const (
 	bm25K1       = 1.2
 	bm25B        = 0.75
+	sameWeight   = 0.75
 	intentWeight = 0.35
 	maxQuery     = 1000 // characters of a query that are read
 	maxTerms     = 64
@@ -117,21 +118,39 @@ func measure(p *projection, surface Surface, x *lexicon, check func(*Entry) bool
 	return s
 }
 
-// queryTerms are the terms of a query with their weights: 1 for its own words, less for related ones.
-func queryTerms(query string) (terms []string, weights []float32) {
-	add := func(term string, weight float32) {
-		if len(terms) < maxTerms && !slices.Contains(terms, term) {
-			terms, weights = append(terms, term), append(weights, weight)
+// queryTerm is a term to search for. literal says that the request has it, or a word that means the same.
+type queryTerm struct {
+	term    string
+	weight  float32
+	literal bool
+}
+
+// queryTerms are the terms of a query: its own words count 1, weak ones less, synonyms and related words less.
+func queryTerms(query string) (terms []queryTerm) {
+	add := func(t queryTerm) {
+		same := func(have queryTerm) bool { return have.term == t.term }
+		if len(terms) < maxTerms && !slices.ContainsFunc(terms, same) {
+			terms = append(terms, t)
 		}
 	}
-	w := &termWriter{emit: func(term []byte) { add(string(term), 1) }}
+	w := &termWriter{emit: func(term []byte) { add(queryTerm{string(term), 1, true}) }}
 	w.text(query)
-	for _, term := range slices.Clone(terms) {
-		for _, related := range intentTerms[term] {
-			add(related, intentWeight)
+	own := slices.Clone(terms)
+	strong := slices.ContainsFunc(own, func(t queryTerm) bool { return !weakWords[t.term] })
+	for i, t := range own {
+		if strong && weakWords[t.term] {
+			terms[i].weight = weakWeight
+		}
+		for _, same := range sameTerms[t.term] {
+			add(queryTerm{same, sameWeight, true})
 		}
 	}
-	return terms, weights
+	for _, t := range own {
+		for _, related := range intentTerms[t.term] {
+			add(queryTerm{related, intentWeight, false})
+		}
+	}
+	return terms
 }
 
 // scoreBoard gathers the scores of one search, by tool.
@@ -147,7 +166,7 @@ var scoreBoards = sync.Pool{New: func() any { return new(scoreBoard) }}
 func (v *View) ranked(query string, limit int, surface Surface) []*Entry {
 	t := v.proj.tables()
 	x := v.proj.snap.index()
-	terms, weights := queryTerms(query)
+	terms := queryTerms(query)
 	if len(terms) == 0 {
 		return nil
 	}
@@ -163,9 +182,9 @@ func (v *View) ranked(query string, limit int, surface Surface) []*Entry {
 		}
 		board.touched = board.touched[:0]
 	}()
-	for i, term := range terms {
-		if id, ok := x.terms[term]; ok {
-			board.add(x.postings[id], weights[i], x, stats)
+	for _, t := range terms {
+		if id, ok := x.terms[t.term]; ok {
+			board.add(x.postings[id], t, x, stats)
 		}
 	}
 	type hit struct {
@@ -200,7 +219,7 @@ func (v *View) ranked(query string, limit int, surface Surface) []*Entry {
 }
 
 // add scores one term.
-func (b *scoreBoard) add(list []posting, weight float32, x *lexicon, stats *corpusStats) {
+func (b *scoreBoard) add(list []posting, t queryTerm, x *lexicon, stats *corpusStats) {
 	found := 0
 	for _, p := range list {
 		if stats.visible[p.doc] {
@@ -219,8 +238,8 @@ func (b *scoreBoard) add(list []posting, weight float32, x *lexicon, stats *corp
 			b.touched = append(b.touched, p.doc)
 		}
 		length := x.lengths[p.doc] / stats.average
-		b.score[p.doc] += weight * idf * p.weight * (bm25K1 + 1) / (p.weight + bm25K1*(1-bm25B+bm25B*length))
-		if weight == 1 {
+		b.score[p.doc] += t.weight * idf * p.weight * (bm25K1 + 1) / (p.weight + bm25K1*(1-bm25B+bm25B*length))
+		if t.literal {
 			b.literal[p.doc] = true
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// eachWord calls use for every run of letters, marks, digits and underscores in text, and stops when it says so.
-func eachWord(text string, use func(word string) bool) {
+// eachWord calls use for every run of letters, marks, digits and underscores in text, with its place in bytes, and stops
+// when use says so.
+func eachWord(text string, use func(word string, at int) bool) {
 	start := -1
 	for i, r := range text {
 		inWord := r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
@@ -17,14 +18,14 @@ func eachWord(text string, use func(word string) bool) {
 		case inWord && start < 0:
 			start = i
 		case !inWord && start >= 0:
-			if !use(text[start:i]) {
+			if !use(text[start:i], start) {
 				return
 			}
 			start = -1
 		}
 	}
 	if start >= 0 {
-		use(text[start:])
+		use(text[start:], start)
 	}
 }
 
@@ -68,11 +69,19 @@ type termWriter struct {
 }
 
 // text emits the terms of a text: for every word the stems of its parts (at underscores, at changes of case and
-// between letters and digits) without stop-words, and, when there are several parts, all of them written together. Runs
-// in scripts without spaces become pairs of characters.
+// between letters and digits) without stop-words, and, when there are several parts, all of them written together. Two
+// words with nothing but a hyphen between them are also a term together (e-mail, to-do). Runs in scripts without
+// spaces become pairs of characters.
 func (w *termWriter) text(s string) {
-	eachWord(foldText(s), func(word string) bool {
+	s = foldText(s)
+	last, end := "", -1
+	eachWord(s, func(word string, at int) bool {
 		w.word(word)
+		if end >= 0 && at == end+1 && s[end] == '-' && len(last)+len(word) <= 24 {
+			w.whole = appendLower(appendLower(w.whole[:0], last), word)
+			w.emit(stem(w.whole))
+		}
+		last, end = word, at+len(word)
 		return true
 	})
 }
