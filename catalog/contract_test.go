@@ -298,7 +298,7 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 		{"deep schema", `{"$schema":"%s","properties":` + strings.Repeat(`{"a":{"properties":`, 5000) + `{}` + strings.Repeat(`}}`, 5000) + `}`, `{}`},
 		{"huge number in the schema", `{"$schema":"%s","properties":{"x":{"multipleOf":1e-999999999}}}`, `{"x":1}`},
 		{"huge number in the value", `{"$schema":"%s","properties":{"x":{"type":"number","minimum":1}}}`, `{"x":1e999999999}`},
-		{"heavy pattern", `{"$schema":"%s","properties":{"x":{"pattern":"((a{1,30}){1,30}){1,30}$"}}}`, `{"x":"` + strings.Repeat("a", 100_000) + `"}`},
+		{"heavy pattern", `{"$schema":"%s","properties":{"x":{"pattern":"(abcdefghijklmnopqrstuvwxyz){1000}$"}}}`, `{"x":"` + strings.Repeat("a", 100_000) + `"}`},
 		{"backtracking pattern", `{"$schema":"%s","properties":{"x":{"pattern":"^(a+)+$"}}}`, `{"x":"` + strings.Repeat("a", 100_000) + `b"}`},
 		{"pattern properties over many properties", `{"$schema":"%s","patternProperties":{"^([a-z]{1,50}[0-9]{1,50}){1,10}$":{"type":"string"}}}`, manyProperties(20_000)},
 		{"a million wrong items", `{"$schema":"%s","properties":{"x":{"items":{"enum":["a"]}}}}`, `{"x":[` + strings.Repeat("1,", 300_000) + `1]}`},
@@ -367,7 +367,7 @@ func manyPatterns(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"$schema":"%s","properties":{`)
 	for i := range n {
-		fmt.Fprintf(&b, `"p%d":{"pattern":"(a{90}b{90}){90}%d"},`, i, i)
+		fmt.Fprintf(&b, `"p%d":{"pattern":"(abcde){1000}%d"},`, i, i)
 	}
 	return b.String() + `"q":{}}}`
 }

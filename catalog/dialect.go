@@ -79,15 +79,50 @@ const (
 	engineSanthosh                   // github.com/santhosh-tekuri/jsonschema/v6
 )
 
-// manyNodes is the size of a value, in JSON values, from which one error per value becomes too dear: gojsonschema
-// renders a text for each.
-const manyNodes = 10_000
+const (
+	// manyValues is the size of a value, in JSON values, from which one error per value becomes too dear:
+	// gojsonschema renders a text for each.
+	manyValues = 10_000
+	// manySchemas is the size of a schema, in subschemas, from which santhosh-tekuri/jsonschema takes long: the time
+	// it compiles grows with the square.
+	manySchemas = 5_000
+	// maxNewSchemas is how many subschemas a schema may have that only santhosh-tekuri/jsonschema can read.
+	maxNewSchemas = 20_000
+)
 
-// chooseEngine decides which library validates a value of so many JSON values: gojsonschema drafts 4, 6 and 7,
-// santhosh-tekuri/jsonschema the newer ones, and large values of all of them.
-func chooseEngine(d dialect, nodes int) engine {
-	if d <= draft7 && nodes < manyNodes {
-		return engineXeipuuv
+// chooseEngine decides which library validates a value of so many JSON values by a schema of so many subschemas:
+// gojsonschema drafts 4, 6 and 7, santhosh-tekuri/jsonschema the newer ones, and large values of all of them unless the
+// schema is large too.
+func chooseEngine(d dialect, schemas, values int) engine {
+	if d > draft7 || values >= manyValues && schemas <= manySchemas {
+		return engineSanthosh
 	}
-	return engineSanthosh
+	return engineXeipuuv
+}
+
+// settleLarge reads a large schema of a newer draft as draft-07 when that means the same: it uses the newer keywords
+// for naming only, and no reference has rules beside it. Other schemas of newer drafts must not be that large.
+func (d *schemaDoc) settleLarge() error {
+	if d.dialect <= draft7 || len(d.nodes) <= manySchemas {
+		return nil
+	}
+	same := true
+	for feature := range d.features {
+		same = same && (feature == "$defs" || feature == "$anchor")
+	}
+	for _, n := range d.nodes {
+		if n.ref == nil || !same {
+			continue
+		}
+		for keyword := range n.object {
+			same = same && (keyword == "$ref" || annotations[keyword])
+		}
+	}
+	switch {
+	case same:
+		d.dialect = draft7
+	case len(d.nodes) > maxNewSchemas:
+		return fmt.Errorf("it has more than %d subschemas, with rules of %v", maxNewSchemas, d.dialect)
+	}
+	return nil
 }

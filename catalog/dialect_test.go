@@ -49,15 +49,16 @@ func TestChooseDialect(t *testing.T) {
 
 func TestChooseEngine(t *testing.T) {
 	for _, tc := range []struct {
-		dialect dialect
-		nodes   int
-		want    engine
+		dialect         dialect
+		schemas, values int
+		want            engine
 	}{
-		{draft4, 1, engineXeipuuv}, {draft6, 1, engineXeipuuv}, {draft7, 1, engineXeipuuv}, {draft7, 9_999, engineXeipuuv},
-		{draft7, 10_000, engineSanthosh}, {draft2019, 1, engineSanthosh}, {draft2020, 1, engineSanthosh},
+		{draft4, 1, 1, engineXeipuuv}, {draft6, 1, 1, engineXeipuuv}, {draft7, 1, 1, engineXeipuuv}, {draft7, 1, 9_999, engineXeipuuv},
+		{draft7, 1, 10_000, engineSanthosh}, {draft7, 5_001, 10_000, engineXeipuuv},
+		{draft2019, 1, 1, engineSanthosh}, {draft2020, 1, 1, engineSanthosh}, {draft2020, 6_000, 1, engineSanthosh},
 	} {
-		if got := chooseEngine(tc.dialect, tc.nodes); got != tc.want {
-			t.Errorf("chooseEngine(%v, %d) = %d, want %d", tc.dialect, tc.nodes, got, tc.want)
+		if got := chooseEngine(tc.dialect, tc.schemas, tc.values); got != tc.want {
+			t.Errorf("chooseEngine(%v, %d, %d) = %d, want %d", tc.dialect, tc.schemas, tc.values, got, tc.want)
 		}
 	}
 }

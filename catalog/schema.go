@@ -121,6 +121,9 @@ func parseSchema(raw []byte, source Source) (*schemaDoc, error) {
 			return nil, err
 		}
 	}
+	if err := d.settleLarge(); err != nil {
+		return nil, err
+	}
 	return d, nil
 }
 

@@ -31,7 +31,7 @@ func newValidator(raw []byte, source Source) (*validator, error) {
 		xeipuuv:  sync.OnceValues(func() (*xeipuuv.Schema, error) { return compileXeipuuv(plain, doc.dialect) }),
 		santhosh: sync.OnceValues(func() (*santhosh.Schema, error) { return compileSanthosh(plain, doc.dialect) }),
 	}
-	if chooseEngine(doc.dialect, 0) == engineXeipuuv {
+	if chooseEngine(doc.dialect, len(doc.nodes), 0) == engineXeipuuv {
 		_, err = v.xeipuuv()
 	} else {
 		_, err = v.santhosh()
@@ -215,6 +215,9 @@ var errTooDear = errors.New("checking it would take too many steps")
 
 // check judges a value. Nil issues mean that it fits; an error means that nobody can say.
 func (v *validator) check(raw []byte) (issues []issue, err error) {
+	if jsonDepth(raw) > maxValueDepth {
+		return []issue{{kind: "depth", text: fmt.Sprintf("is nested more than %d levels deep", maxValueDepth)}}, nil
+	}
 	value, err := decodeJSON(raw)
 	if err != nil {
 		return nil, err
@@ -222,16 +225,23 @@ func (v *validator) check(raw []byte) (issues []issue, err error) {
 	return v.checkValue(value, len(raw))
 }
 
+// maxValueDepth is how deep a value may nest. Validators note the path of every value they visit, which takes depth
+// times depth memory.
+const maxValueDepth = 2000
+
 func (v *validator) checkValue(value any, size int) (issues []issue, err error) {
 	if err := checkNumbers(value); err != nil {
-		return []issue{{kind: "number", text: "a number is out of range"}}, nil
+		return []issue{{kind: "number", text: "has a number that is out of range"}}, nil
 	}
 	nodes := countNodes(value)
 	if !v.doc.affordable(value, nodes, size) {
 		return nil, errTooDear
 	}
 	defer catch(&err)
-	if chooseEngine(v.doc.dialect, nodes) == engineXeipuuv {
+	if chooseEngine(v.doc.dialect, len(v.doc.nodes), nodes) == engineXeipuuv {
+		if nodes > 10*manyValues {
+			return nil, errTooDear
+		}
 		schema, err := v.xeipuuv()
 		if err != nil {
 			return nil, err
