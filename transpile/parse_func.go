@@ -1,6 +1,8 @@
 package transpile
 
-import "strings"
+import (
+	"strings"
+)
 
 // enterFunction starts a function's own context and scope; leaveFunction goes back to what enterFunction returned.
 func (p *parser) enterFunction(async, generator, plain bool) funcContext {
@@ -51,16 +53,19 @@ func (p *parser) functionBody() {
 		p.wanted("{")
 		return
 	}
+	branch := p.ts.leaveBranch()
 	p.next()
 	for !p.is(kindRBrace) && !p.is(kindEOF) {
 		p.statement(stmtInner)
 	}
+	p.ts.inTrueBranch = branch
 	p.closing(kindRBrace, open)
 }
 
 // parameters reads a parameter list with its parentheses.
 func (p *parser) parameters(wanted bool) (params []param) {
 	open := p.tok.start
+	branch := p.ts.leaveBranch()
 	p.expect(kindLParen)
 	for !p.is(kindRParen) && p.err == nil {
 		if p.ts.on && p.thisParameter() {
@@ -90,6 +95,7 @@ func (p *parser) parameters(wanted bool) (params []param) {
 		}
 		p.next()
 	}
+	p.ts.inTrueBranch = branch
 	p.closing(kindRParen, open)
 	return params
 }
@@ -275,6 +281,7 @@ func (p *parser) paren() expr {
 		}
 	}
 	m := p.mark()
+	branch := p.ts.leaveBranch()
 	p.next()
 	e := expr{kind: exprOther}
 	arrowOnly := int32(-1)
@@ -299,6 +306,7 @@ func (p *parser) paren() expr {
 	if count == 0 && arrowOnly < 0 {
 		arrowOnly = start + 1
 	}
+	p.ts.inTrueBranch = branch
 	p.closing(kindRParen, start)
 	if p.err != nil {
 		return e

@@ -181,27 +181,6 @@ func (p *parser) skipToken() {
 	p.next()
 }
 
-// enum passes an enum, which runs.
-func (p *parser) enum(start int32) {
-	p.compile("enums")
-	p.eat(kindConst)
-	p.next()
-	name := p.tok
-	p.typeName()
-	p.declareMerging(name)
-	open := p.tok.start
-	p.expect(kindLBrace)
-	for !p.is(kindRBrace) && p.err == nil {
-		p.propertyName()
-		p.initializer()
-		if !p.is(kindComma) {
-			break
-		}
-		p.next()
-	}
-	p.closing(kindRBrace, open)
-}
-
 // declareMerging declares a name that other declarations of the same name may extend.
 func (p *parser) declareMerging(t token) {
 	if p.err != nil {

@@ -1,6 +1,8 @@
 package transpile
 
-import "strings"
+import (
+	"strings"
+)
 
 // Notes, one sentence for each liberty.
 const (

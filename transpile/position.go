@@ -88,20 +88,6 @@ func (c *Cell) sourceLines() []int32 {
 	return c.lines.starts
 }
 
-func lineStarts(s string) []int32 {
-	starts := append(make([]int32, 0, len(s)/24+1), 0)
-	for i := 0; i < len(s); {
-		n := breakLen(s, i)
-		if n == 0 {
-			i++
-			continue
-		}
-		i += n
-		starts = append(starts, int32(i))
-	}
-	return starts
-}
-
 // bodyLines has the start of every line of Body as the engine counts lines: each ends with a line feed. See lineBreaks
 // for how Body is made so that this is right.
 func (c *Cell) bodyLines() []int32 {
@@ -186,28 +172,6 @@ func locate(rest string, p Position) Location {
 	return l
 }
 
-// utf16Offset is the byte offset of the character that holds the n-th UTF-16 code unit, from 0; ok is false past the end.
-func utf16Offset(s string, n int) (offset int, ok bool) {
-	for i := 0; i < len(s); {
-		if n <= 0 {
-			return i, true
-		}
-		r, size := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
-		}
-		n--
-		if r > 0xFFFF {
-			if n == 0 {
-				return i, true
-			}
-			n--
-		}
-		i += size
-	}
-	return len(s), n <= 0
-}
-
 // locationAt is the Location of a byte offset in a text.
 func locationAt(source string, offset int) *Location {
 	offset = max(0, min(offset, len(source)))
@@ -221,22 +185,6 @@ func locationAt(source string, offset int) *Location {
 	}
 	l := locate(source[start:], Position{line, column})
 	return &l
-}
-
-// breakBefore is the length of the line terminator that ends at i, or 0.
-func breakBefore(s string, i int) int {
-	switch {
-	case s[i-1] == '\n':
-		return 1
-	case s[i-1] == '\r':
-		if i < len(s) && s[i] == '\n' { // inside CRLF
-			return 0
-		}
-		return 1
-	case i >= 3 && isLineSeparator(s, i-3):
-		return 3
-	}
-	return 0
 }
 
 // A layer leads from offsets in one form of the text to offsets in the form before it.

@@ -1,0 +1,20 @@
+package transpile
+
+import (
+	"strings"
+)
+
+// RuntimeHint is one sentence for a cell that fails because a name is not defined, or "". Some shell commands are valid
+// JavaScript: `ls -la` subtracts la from ls. Such a text is run, since it may mean what it says, but when its names turn out
+// not to exist this is what to add to the error.
+func (c *Cell) RuntimeHint() string {
+	line := strings.TrimSpace(c.source)
+	if len(line) > 400 || strings.ContainsAny(line, "\n\r") {
+		return ""
+	}
+	head := strings.TrimRight(line, ";")
+	if _, known := shellCommands[head]; known || looksLikeShell(head) {
+		return "exec runs JavaScript or TypeScript, and this looks like " + aShell + `: call a tool instead; await search("what you need") finds one.`
+	}
+	return ""
+}
