@@ -74,9 +74,20 @@ static JSValue rejected(void) {
 
 static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv) {
   buffer input = {0};
-  if (argc == 0 || JS_IsUndefined(argv[0])) {
+  int r = 0;
+  if (binding == BINDING_PATH) { /* every argument: the host says how many there may be */
+    buffer_puts(&input, "[");
+    for (int i = 0; i < argc && r == 0; i++) {
+      if (i) buffer_puts(&input, ",");
+      r = json_write(&input, argv[i], JSON_INPUT);
+    }
+    buffer_puts(&input, "]");
+  } else if (argc == 0 || JS_IsUndefined(argv[0])) {
     buffer_puts(&input, "{}");
-  } else if (json_write(&input, argv[0], JSON_INPUT) < 0) {
+  } else {
+    r = json_write(&input, argv[0], JSON_INPUT);
+  }
+  if (r < 0) {
     buffer_free(&input);
     return rejected();
   }
@@ -87,7 +98,8 @@ static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_
   return p;
 }
 
-/* A tool's own function: data[0] is its name, magic its binding. */
+/* A tool's own function: data[0] is its name, magic its binding. The engine pads argv to the function's length, so argc
+   is what the cell gave. */
 static JSValue tool_function(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic,
                              JSValueConst *data) {
   size_t len;

@@ -97,9 +97,8 @@ export default function boot(host: Host) {
   }
 
   function handleOf(description: Description): unknown {
-    const api = description.apiPath;
-    if (typeof api === "string") return handle(api, 2, api, description);
-    return handle(description.callableName, 1, description.callableName, description);
+    const name = description.callableName;
+    return handle(name, description.source === "mcp" ? 2 : 1, name, description);
   }
 
   function materialise(path: string, node: Node): unknown {

@@ -1,0 +1,258 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"codemode/catalog"
+	"codemode/guestabi"
+)
+
+// The cell is the bridge of its VM: what the guest asks is written down here and dispatched when the step is over, so
+// that a whole batch can be refused before any of it runs.
+
+// ask adds a request to the step's frontier.
+func (c *cell) ask(r *request) error {
+	if r.id == 0 || c.find(r.id) != nil {
+		return fmt.Errorf("%w: request id %d is in use", guestabi.ErrGuest, r.id)
+	}
+	if c.numbers == nil {
+		c.numbers = map[string]int{}
+	}
+	c.numbers[r.method]++
+	r.number = c.numbers[r.method]
+	c.frontier = append(c.frontier, r)
+	return nil
+}
+
+// find gives the request with an id that has no answer yet.
+func (c *cell) find(id uint32) *request {
+	for _, r := range c.frontier {
+		if r.id == id {
+			return r
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.pending {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// Names and references longer than this are of no tool.
+const maxName = 4096
+
+// Call is guestabi.Bridge's.
+func (c *cell) Call(call guestabi.Call) error {
+	if len(call.Tool) > maxName {
+		return fmt.Errorf("%w: a tool name of %d bytes", guestabi.ErrGuest, len(call.Tool))
+	}
+	method := methodCallValue
+	switch {
+	case call.Binding == guestabi.ByPath:
+		method = methodNamespace
+	case call.Shape == guestabi.Envelope:
+		method = methodCall
+	}
+	return c.ask(&request{id: call.ID, method: method, tool: call.Tool, binding: call.Binding, shape: call.Shape, input: call.Input, site: call.Site})
+}
+
+// Search is guestabi.Bridge's.
+func (c *cell) Search(id uint32, query string, limit uint32, surface guestabi.Surface) error {
+	return c.ask(&request{id: id, method: methodSearch, query: query, limit: limit, surface: surface})
+}
+
+// Describe is guestabi.Bridge's.
+func (c *cell) Describe(id uint32, binding guestabi.Binding, tool string) error {
+	return c.ask(&request{id: id, method: methodDescribe, tool: tool, binding: binding})
+}
+
+// Timer is guestabi.Bridge's.
+func (c *cell) Timer(id, milliseconds uint32) error {
+	return c.ask(&request{id: id, method: methodSleep, milliseconds: milliseconds})
+}
+
+// Yield is guestabi.Bridge's.
+func (c *cell) Yield(id uint32, reason *string) error {
+	reply, err := marshal(struct {
+		Status string  `json:"status"`
+		Reason *string `json:"reason"`
+	}{"yielded", reason})
+	if err != nil {
+		return err
+	}
+	return c.ask(&request{id: id, method: methodYield, input: reply})
+}
+
+// Save is guestabi.Bridge's.
+func (c *cell) Save(id uint32, value json.RawMessage) error {
+	return c.ask(&request{id: id, method: methodSave, input: value})
+}
+
+// Load is guestabi.Bridge's.
+func (c *cell) Load(id uint32, reference string) error {
+	return c.ask(&request{id: id, method: methodLoad, query: reference})
+}
+
+// Drop is guestabi.Bridge's.
+func (c *cell) Drop(id uint32, reference string) error {
+	return c.ask(&request{id: id, method: methodDelete, query: reference})
+}
+
+// Cancel is guestabi.Bridge's: the guest gives a request up.
+func (c *cell) Cancel(id uint32) error {
+	for i, r := range c.frontier {
+		if r.id == id {
+			c.frontier = append(c.frontier[:i], c.frontier[i+1:]...)
+			return nil
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.pending {
+		if r.id == id {
+			c.giveUp(r)
+			break
+		}
+	}
+	return nil
+}
+
+// Text is guestabi.Bridge's.
+func (c *cell) Text(value string) error {
+	c.output.Text(value)
+	return nil
+}
+
+// JSON is guestabi.Bridge's.
+func (c *cell) JSON(value json.RawMessage) error {
+	c.output.JSON(value)
+	return nil
+}
+
+// node is what Resolve tells the prelude of a name.
+type node struct {
+	Kind        string           `json:"kind"`
+	Binding     guestabi.Binding `json:"binding,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Description json.RawMessage  `json:"description,omitempty"`
+	Array       bool             `json:"array,omitempty"`
+	Value       json.RawMessage  `json:"value,omitempty"`
+}
+
+func (n node) text() (string, bool) {
+	text, err := marshal(n)
+	return string(text), err == nil
+}
+
+const toolsPrefix = "tools."
+
+// Resolve is guestabi.Bridge's.
+func (c *cell) Resolve(path string) (string, bool) {
+	if len(path) > maxName {
+		return "", false
+	}
+	if path == "ALL_TOOLS" {
+		return node{Kind: "value", Value: c.view.AllTools()}.text()
+	}
+	entry, ok := c.view.Callable(path)
+	if len(path) > len(toolsPrefix) && path[:len(toolsPrefix)] == toolsPrefix {
+		entry, ok = c.view.Tool(path[len(toolsPrefix):])
+		if !ok {
+			return "", false
+		}
+	}
+	if ok {
+		return node{Kind: "tool", Binding: guestabi.ByCallable, Name: entry.CallableName(), Description: entry.Handle()}.text()
+	}
+	n, ok := c.view.Resolve(path)
+	if !ok {
+		return "", false
+	}
+	c.untrusted = c.untrusted || n.Untrusted && n.Kind == catalog.NodeValue
+	switch n.Kind {
+	case catalog.NodeNamespace:
+		return node{Kind: "namespace", Array: n.Array}.text()
+	case catalog.NodeValue:
+		return node{Kind: "value", Value: n.Value}.text()
+	}
+	return node{Kind: "tool", Binding: guestabi.ByPath, Name: path}.text()
+}
+
+// Names is guestabi.Bridge's.
+func (c *cell) Names(path string) string {
+	var names []string
+	switch path {
+	case "":
+		for _, e := range c.view.Callables() {
+			names = append(names, e.CallableName())
+		}
+	case "tools":
+		names = c.view.ToolNames()
+	default:
+		names = c.view.Children(path)
+	}
+	if names == nil {
+		names = []string{}
+	}
+	text, err := marshal(names)
+	if err != nil {
+		return "[]"
+	}
+	return string(text)
+}
+
+// Entries is guestabi.Bridge's.
+func (c *cell) Entries(listing guestabi.Listing) string {
+	if listing == guestabi.AllTools {
+		return string(c.view.AllTools())
+	}
+	list := []json.RawMessage{}
+	for _, e := range c.view.Callables() {
+		list = append(list, e.Handle())
+	}
+	text, err := marshal(list)
+	if err != nil {
+		return "[]"
+	}
+	return string(text)
+}
+
+type file struct {
+	Path        string `json:"path"`
+	Description string `json:"description,omitempty"`
+	Content     string `json:"content,omitempty"`
+	Bytes       int    `json:"bytes,omitempty"`
+}
+
+// Files is guestabi.Bridge's.
+func (c *cell) Files(prefix string) (string, bool) {
+	found, err := c.view.Files(prefix)
+	if err != nil {
+		return "", false
+	}
+	list := []file{}
+	for _, f := range found {
+		c.untrusted = c.untrusted || f.Untrusted
+		list = append(list, file{Path: f.Path, Description: f.Description, Bytes: f.Bytes})
+	}
+	text, err := marshal(list)
+	return string(text), err == nil
+}
+
+// File is guestabi.Bridge's.
+func (c *cell) File(path string) (string, bool) {
+	f, err := c.view.ReadFile(path)
+	if err != nil {
+		return "", false
+	}
+	c.untrusted = c.untrusted || f.Untrusted
+	if f.Describes {
+		c.counts.describe.Add(1)
+	}
+	text, err := marshal(file{f.Path, f.Description, f.Content, f.Bytes})
+	return string(text), err == nil
+}

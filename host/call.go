@@ -1,0 +1,295 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"codemode/catalog"
+	"codemode/guestabi"
+)
+
+// runCall runs a tool call on a goroutine of its own, from look-up to answer.
+func (c *cell) runCall(ctx context.Context, r *request) {
+	defer c.host.active.Done()
+	started := time.Now()
+	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: fmt.Sprintf("%s:%d", c.id, r.order), Input: r.input, Location: c.location(r.site)}
+	value, ran, err := c.call(ctx, r, call)
+	if record := c.host.options.Trajectory; record != nil {
+		out := Record{RunID: c.id, Scope: c.scope, ParentID: c.parentID, CallID: call.ID, Tool: r.tool, Order: r.order,
+			Input: bounded(call.Input, maxRecordInput), Result: bounded(value, maxRecordResult), IsError: err != nil,
+			StartedAt: started, EndedAt: time.Now(), Location: call.Location}
+		if err != nil {
+			out.Error = clip(err.Error(), maxRecordResult)
+		}
+		record(out)
+	}
+	if err != nil {
+		c.host.log.Debug().Str("run", c.id).Str("tool", r.tool).Err(err).Msg("nested call failed")
+		c.settle(r, false, c.errorReply(r, err, ran))
+		return
+	}
+	c.settle(r, true, value)
+}
+
+// call finds the tool, lets the hooks see it, checks its contracts, and runs it. ran says whether the tool was started.
+func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value json.RawMessage, ran bool, err error) {
+	entry, input, local, err := c.target(r)
+	if err != nil || local != nil {
+		return local, false, err
+	}
+	c.mu.Lock()
+	r.entry, r.tool = entry, entry.CallableName()
+	c.mu.Unlock()
+	call.Entry, call.Input = entry, input
+	hooks := c.host.options.Hooks
+	for _, h := range hooks {
+		if h.Before == nil {
+			continue
+		}
+		if err := h.Before(ctx, call); err != nil {
+			return nil, false, blocked(entry, err)
+		}
+	}
+	if !json.Valid(call.Input) {
+		return nil, false, &catalog.Error{Code: catalog.CodeInvalidInput, Message: "A hook of the host made the input invalid."}
+	}
+	if err := entry.CheckInput(call.Input); err != nil {
+		return nil, false, err
+	}
+	if err := entry.CompileOutput(); err != nil {
+		return nil, false, err
+	}
+	result, err := entry.Run(ctx, &catalog.Call{
+		ID: call.ID, ParentID: c.parentID, Session: c.scope.Session, AgentRun: c.scope.AgentRun, Tool: entry, Input: call.Input,
+		AwaitApproval: c.approval(call),
+	})
+	if err != nil {
+		return nil, true, err
+	}
+	if result.Blocked != "" {
+		return nil, false, blocked(entry, errors.New(result.Blocked))
+	}
+	for i := len(hooks) - 1; i >= 0; i-- {
+		if hooks[i].After == nil {
+			continue
+		}
+		if err := hooks[i].After(ctx, call, result); err != nil {
+			return nil, true, blocked(entry, err)
+		}
+	}
+	if !result.IsError {
+		inputs := []json.RawMessage{call.Input}
+		if string(input) != string(call.Input) {
+			inputs = append(inputs, input)
+		}
+		if err := entry.CheckOutput(result.JSON(), inputs...); err != nil {
+			return nil, true, err
+		}
+	}
+	c.mu.Lock()
+	c.finished++
+	c.unhurried = c.unhurried || !result.Terminate
+	c.untrusted = c.untrusted || entry.Untrusted() || result.Untrusted
+	c.mu.Unlock()
+	if r.shape == guestabi.Envelope {
+		value, err = result.Envelope(entry)
+		return value, true, err
+	}
+	return result.JSON(), true, nil
+}
+
+func blocked(entry *catalog.Entry, why error) error {
+	reason := strings.TrimSpace(why.Error())
+	if reason == "" {
+		reason = "the host's policy does not allow it"
+	}
+	return &catalog.Error{Code: "blocked", Message: fmt.Sprintf("Tool %q was not run: %s", entry.CallableName(), reason), Err: why}
+}
+
+// target finds what a request calls: a tool with its input, or a namespace's own function with its answer.
+func (c *cell) target(r *request) (entry *catalog.Entry, input, local json.RawMessage, err error) {
+	switch r.binding {
+	case guestabi.ByReference:
+		if entry, err = c.view.Lookup(r.tool); err != nil {
+			// Handles carry callable names, and models pass them on.
+			if e, ok := c.view.Callable(r.tool); ok {
+				entry, err = e, nil
+			}
+		}
+	case guestabi.ByCallable:
+		var ok bool
+		if entry, ok = c.view.Callable(r.tool); !ok {
+			err = c.view.Unknown(r.tool, catalog.SurfaceCatalog)
+		}
+	case guestabi.ByPath:
+		var args []json.RawMessage
+		if err := json.Unmarshal(r.input, &args); err != nil {
+			return nil, nil, nil, &catalog.Error{Code: catalog.CodeInvalidInput, Message: "The arguments are not a list."}
+		}
+		n, ok := c.view.Resolve(r.tool)
+		switch {
+		case ok && n.Kind == catalog.NodeTool:
+			input, err = n.Input(args)
+			return n.Entry, input, nil, err
+		case ok && n.Kind == catalog.NodeLocal:
+			c.mu.Lock()
+			c.untrusted = c.untrusted || n.Untrusted
+			c.mu.Unlock()
+			local, err = n.Call(args)
+			if local == nil {
+				local = json.RawMessage("null")
+			}
+			return nil, nil, local, err
+		}
+		return nil, nil, nil, &catalog.Error{Code: catalog.CodeInvalidInput, Message: fmt.Sprintf("%s cannot be called.", r.tool)}
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	input, err = entry.Input([]json.RawMessage{r.input})
+	return entry, input, nil, err
+}
+
+// approval is how a tool asks a person; nil where nobody can be asked. The cell's deadline stands still meanwhile.
+func (c *cell) approval(call *NestedCall) func(context.Context, string) error {
+	approve := c.host.options.Approve
+	if approve == nil {
+		return nil
+	}
+	return func(ctx context.Context, question string) error {
+		c.mu.Lock()
+		if c.approvals == 0 {
+			c.asked = time.Now()
+		}
+		c.approvals++
+		c.nudge()
+		c.mu.Unlock()
+		defer func() {
+			c.mu.Lock()
+			c.approvals--
+			if c.approvals == 0 {
+				c.paused += time.Since(c.asked)
+			}
+			c.nudge()
+			c.mu.Unlock()
+		}()
+		return approve(ctx, Approval{Call: call, Question: question})
+	}
+}
+
+// search answers a search.
+func (c *cell) search(r *request) (json.RawMessage, error) {
+	limit := int(r.limit)
+	if limit == 0 {
+		limit = int(c.limits.SearchDefaultLimit)
+	}
+	surface := catalog.SurfaceTools
+	if r.surface == guestabi.SurfaceCatalog {
+		surface = catalog.SurfaceCatalog
+	}
+	hits, err := c.view.Search(r.query, min(limit, int(c.limits.MaxSearchLimit)), surface)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]json.RawMessage, len(hits))
+	for i, e := range hits {
+		if surface == catalog.SurfaceTools {
+			list[i] = e.Compact()
+			continue
+		}
+		list[i] = e.Handle()
+		if e.UntrustedText() {
+			c.mu.Lock()
+			c.untrusted = true
+			c.mu.Unlock()
+		}
+	}
+	return marshal(list)
+}
+
+// describeTool answers a describe.
+func (c *cell) describeTool(r *request) (json.RawMessage, error) {
+	switch r.binding {
+	case guestabi.ByReference:
+		entry, err := c.view.Lookup(r.tool)
+		if err != nil {
+			if e, ok := c.view.Callable(r.tool); ok {
+				return e.Describe(true), nil
+			}
+			return nil, err
+		}
+		return entry.Describe(true), nil
+	case guestabi.ByPath:
+		if n, ok := c.view.Resolve(r.tool); ok && n.Entry != nil {
+			return n.Entry.Describe(false), nil
+		}
+	default:
+		if entry, ok := c.view.Callable(r.tool); ok {
+			return entry.Describe(false), nil
+		}
+	}
+	return nil, c.view.Unknown(r.tool, catalog.SurfaceCatalog)
+}
+
+// saved answers results.save, load and delete.
+func (c *cell) saved(r *request) (json.RawMessage, error) {
+	results := &c.host.results
+	switch r.method {
+	case methodSave:
+		ref, err := results.save(c.scope, r.input, c.inboxLimit())
+		if err != nil {
+			return nil, err
+		}
+		return marshal(ref)
+	case methodLoad:
+		return results.load(c.scope, r.query)
+	}
+	return json.RawMessage("true"), results.delete(c.scope, r.query)
+}
+
+// notRestartSafe says why a request may not be made by a cell that promised to be restartable.
+func (c *cell) notRestartSafe(r *request) string {
+	switch {
+	case r.method == methodSave || r.method == methodLoad || r.method == methodDelete:
+		return "A restartSafe cell cannot use results: they outlive the cell."
+	case !r.isCall():
+		return ""
+	case r.method == methodNamespace:
+		return "A restartSafe cell cannot call namespace tools: nothing shows that calling them twice does no harm."
+	}
+	entry, _, _, err := c.target(r)
+	if err == nil && entry != nil && !entry.ReplaySafe() {
+		return fmt.Sprintf("A restartSafe cell cannot call %q: nothing shows that calling it twice does no harm.", entry.CallableName())
+	}
+	return ""
+}
+
+// asToolError is the part of an error that the cell may read; nil where there is none.
+func asToolError(err error) *catalog.Error {
+	var e *catalog.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return &catalog.Error{Code: "cancelled", Message: "The call was cancelled."}
+	}
+	return nil
+}
+
+// clip cuts a text to so many bytes, at a code point.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const mark = "…"
+	text = text[:max(0, most-len(mark))]
+	for len(text) > 0 && !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text + mark
+}

@@ -1,0 +1,354 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"codemode/catalog"
+	"codemode/guestabi"
+	"codemode/limits"
+	"codemode/quickjs"
+	"codemode/transpile"
+)
+
+// cell is one cell for its whole life. An exec or a wait drives it, one at a time; between them it is suspended, and
+// its calls go on.
+type cell struct {
+	host         *Host
+	id           string
+	scope        Scope
+	title        string
+	parentID     string // of the exec, for the trajectory
+	restartSafe  bool
+	limits       limits.Limits
+	view         *catalog.View
+	counts       *counts
+	counterScope string
+	prepared     *transpile.Cell
+	started      time.Time
+
+	// What only the driving goroutine touches.
+	vm         *quickjs.VM       // nil while parked or suspended
+	parked     *quickjs.Snapshot // in place of vm
+	cannotPark bool              // its snapshot is over the limit: it keeps its instance
+	ran        bool              // the body was run
+	output     *limits.Output
+	frontier   []*request // what the cell asked in this step
+	broken     error      // what the cell asked and must not: it ends when the step ends
+	done       bool       // the main promise is fulfilled
+	value      json.RawMessage
+	truncated  bool // value is only a start
+	dispatched bool // a request other than a timer was dispatched
+	reserved   bool // counts against maxSuspendedCells
+	numbers    map[string]int
+	calls      int // nested calls so far
+	untrusted  bool
+	unhurried  bool // at least one nested call did not ask to end the turn
+	finished   int  // nested calls that ended
+
+	mu      sync.Mutex
+	outer   context.Context // of the exec, for its values
+	ctx     context.Context // of nested calls; made at the first
+	cancel  context.CancelCauseFunc
+	ending  error // why the cell was aborted
+	driver  context.CancelCauseFunc
+	driving bool
+	pending []*request // no answer was delivered yet, in the order of asking
+	queue   []*request // of these, those that wait for a slot
+	running int        // of these, those that have one
+	replies []*request // of these, those that are answered, in the order of answering
+	inbox   int64      // bytes of these answers
+	wake    chan struct{}
+	expires time.Time // while suspended
+	expiry  *time.Timer
+
+	// The clock of the deadline stands still while the host asks a person.
+	approvals int
+	asked     time.Time
+	paused    time.Duration
+}
+
+// minResume is what a cell may always compute when an answer is delivered to it, however late.
+func (c *cell) minResume() time.Duration { return min(250*time.Millisecond, c.limits.Timeout()/2) }
+
+// drive runs the cell until it ends, must be suspended, or is aborted. first makes the first step, where there is one.
+func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)) *Result {
+	deadline := time.Now().Add(c.limits.Timeout())
+	var timer *time.Timer
+	defer func() {
+		if timer != nil {
+			timer.Stop()
+		}
+	}()
+	if first != nil {
+		c.vm.SetDeadline(deadline)
+		if r := c.step(first()); r != nil {
+			return r
+		}
+	}
+	var idle time.Time // since when the cell waits with an instance
+	for {
+		c.mu.Lock()
+		waits := len(c.pending)
+		var reply *request
+		late := !time.Now().Before(deadline.Add(c.paused)) && c.approvals == 0
+		switch {
+		case c.ending != nil:
+		case len(c.replies) > 0 && (!late || len(c.replies) == waits):
+			reply = c.takeReply()
+		}
+		yields := reply == nil && c.yields()
+		onlyTimersAndCalls := waits - len(c.replies)
+		approvals, end := c.approvals, deadline.Add(c.paused)
+		ending := c.ending
+		c.mu.Unlock()
+
+		switch {
+		case ending != nil:
+			return c.fail(ending)
+		case ctx.Err() != nil:
+			return c.fail(context.Cause(ctx))
+		case reply != nil:
+			idle = time.Time{}
+			if r := c.deliver(ctx, reply, end); r != nil {
+				return r
+			}
+			continue
+		case waits == 0 && c.done:
+			return c.complete()
+		case waits == 0:
+			return c.fail(errDeadlock)
+		case yields:
+			return c.suspend(ctx)
+		case late && onlyTimersAndCalls > 0:
+			return c.suspend(ctx)
+		}
+
+		// Nothing to deliver: wait for an answer, the deadline, or the time to give the instance back.
+		now := time.Now()
+		pause := end.Sub(now)
+		if approvals > 0 {
+			pause = time.Hour
+		}
+		if c.vm != nil && !c.cannotPark {
+			if idle.IsZero() {
+				idle = now
+			}
+			pause = min(pause, max(0, idle.Add(c.limits.ParkAfter()).Sub(now)))
+		}
+		if timer == nil {
+			timer = time.NewTimer(pause)
+		} else {
+			timer.Reset(pause)
+		}
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+		case <-timer.C:
+			if c.vm != nil && !c.cannotPark && !idle.IsZero() && time.Since(idle) >= c.limits.ParkAfter() {
+				c.park()
+			}
+		}
+	}
+}
+
+// takeReply takes the oldest answer. The caller holds mu.
+func (c *cell) takeReply() *request {
+	r := c.replies[0]
+	c.replies[0] = nil
+	c.replies = c.replies[1:]
+	c.inbox -= int64(len(r.reply))
+	c.unlist(r)
+	return r
+}
+
+// unlist takes a request out of pending. The caller holds mu.
+func (c *cell) unlist(r *request) {
+	for i, p := range c.pending {
+		if p == r {
+			c.pending = append(c.pending[:i], c.pending[i+1:]...)
+			return
+		}
+	}
+}
+
+// yields says whether the cell has asked to be suspended. The caller holds mu.
+func (c *cell) yields() bool {
+	for _, p := range c.pending {
+		if p.method == methodYield && !p.settled {
+			return true
+		}
+	}
+	return false
+}
+
+// deliver gives an answer to the cell, restoring it where it is parked.
+func (c *cell) deliver(ctx context.Context, r *request, deadline time.Time) *Result {
+	if earliest := time.Now().Add(c.minResume()); deadline.Before(earliest) {
+		deadline = earliest
+	}
+	if c.vm == nil {
+		vm, err := c.host.engine.Restore(ctx, c.parked, c, c.vmOptions(deadline))
+		if err != nil {
+			return c.fail(err)
+		}
+		c.vm, c.parked = vm, nil
+	}
+	c.vm.SetDeadline(deadline)
+	return c.step(c.vm.Settle(r.id, r.ok, r.reply))
+}
+
+func (c *cell) vmOptions(deadline time.Time) quickjs.Options {
+	return quickjs.Options{Limits: c.limits, Deadline: deadline, Deterministic: c.host.options.Deterministic}
+}
+
+// step takes in what a run of the VM came to, and dispatches what the cell asked in it.
+func (c *cell) step(out guestabi.Outcome, err error) *Result {
+	if err != nil {
+		return c.fail(err)
+	}
+	if out.State == guestabi.Fulfilled && len(out.Payload) > 0 {
+		c.done, c.value, c.truncated = true, out.Payload, out.Truncated
+	}
+	if out.State == guestabi.Rejected && len(out.Payload) > 0 {
+		return c.failThrown(out.Payload)
+	}
+	if c.broken != nil {
+		return c.fail(c.broken)
+	}
+	return c.admit()
+}
+
+// complete ends a cell whose promise is fulfilled and that waits for nothing.
+func (c *cell) complete() *Result {
+	if r := c.failRejections(); r != nil {
+		return r
+	}
+	size := int64(len(c.value))
+	if c.truncated {
+		size++ // at least
+	}
+	fitted := c.output.Fit(c.value, size)
+	if fitted.Truncated && c.host.options.StrictOutput {
+		return c.fail(&limits.Error{Limit: limits.BreachOutput, Allowed: c.limits.MaxOutputBytes})
+	}
+	r := c.result(Completed)
+	r.Output, r.Value = fitted.Output, fitted.Value
+	r.Terminate = c.finished > 0 && !c.unhurried
+	c.end(nil, r)
+	return r
+}
+
+// result starts a result.
+func (c *cell) result(status Status) *Result {
+	return &Result{
+		Status: status, Language: c.prepared.Language, Notes: c.prepared.Notes, ReplaySafe: c.restartSafe,
+		Telemetry: c.telemetry(), Untrusted: c.untrusted,
+	}
+}
+
+func (c *cell) telemetry() Telemetry {
+	t := Telemetry{
+		CatalogSize: c.view.Len(), Sources: map[string]int{}, CounterScope: c.counterScope,
+		SearchCount: c.counts.search.Load(), DescribeCount: c.counts.describe.Load(), CallCount: c.counts.call.Load(),
+		VisibleTools: c.host.options.VisibleTools,
+	}
+	for source, n := range c.view.Counts() {
+		t.Sources[string(source)] = n
+	}
+	return t
+}
+
+// end releases everything that the cell holds. why is nil for a cell that completed.
+func (c *cell) end(why error, last *Result) {
+	if c.vm != nil {
+		c.vm.Close()
+		c.vm = nil
+	}
+	c.parked = nil
+	c.mu.Lock()
+	if c.ending == nil {
+		c.ending = errEnded
+	}
+	cancel := c.cancel
+	for _, p := range c.pending {
+		p.stop()
+	}
+	c.pending, c.queue, c.replies = nil, nil, nil
+	suspendedBefore := !c.expires.IsZero()
+	c.mu.Unlock()
+	if cancel != nil {
+		if why == nil {
+			why = errEnded
+		}
+		cancel(why)
+	}
+	c.release()
+	c.host.forget(c)
+	if suspendedBefore && last != nil {
+		c.host.keepResult(c, last)
+	}
+}
+
+// errEnded is why calls of a cell that has ended are cancelled.
+var errEnded = errors.New("the cell has ended")
+
+// release gives the cell's place among the suspended cells back.
+func (c *cell) release() {
+	if c.reserved {
+		c.reserved = false
+		c.host.reserved.Add(-1)
+	}
+}
+
+// abort ends the cell from outside: at once where it is suspended, and by its driver where it runs.
+func (c *cell) abort(why error) {
+	c.mu.Lock()
+	if c.ending != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.ending = why
+	driver := c.driver
+	driving := c.driving
+	if !driving {
+		c.driving = true // nobody may start now
+		if c.expiry != nil {
+			c.expiry.Stop()
+		}
+	}
+	c.mu.Unlock()
+	if driving {
+		if driver != nil {
+			driver(why)
+		}
+		return
+	}
+	c.host.store.Delete(context.Background(), c.id)
+	c.end(why, nil)
+}
+
+// describe says how the cell stands.
+func (c *cell) describe() Run {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	run := Run{RunID: c.id, Scope: c.scope, Title: c.title, Started: c.started, Suspended: !c.driving, Pending: c.pendingCalls()}
+	if run.Suspended {
+		run.Expires = c.expires
+	}
+	return run
+}
+
+// pendingCalls lists what has no answer yet. The caller holds mu.
+func (c *cell) pendingCalls() []PendingCall {
+	list := []PendingCall{}
+	for _, p := range c.pending {
+		if !p.settled {
+			list = append(list, PendingCall{p.bridgeID(), p.method, p.tool, time.Since(p.asked).Milliseconds()})
+		}
+	}
+	return list
+}

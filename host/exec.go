@@ -1,0 +1,244 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"codemode/catalog"
+	"codemode/guestabi"
+	"codemode/limits"
+	"codemode/transpile"
+)
+
+// ExecInput is what the exec tool takes. It also unmarshals from what a model sent, whatever that is: what is wrong with
+// it is then the result of Exec.
+type ExecInput struct {
+	// Code is the text of the cell; Command is another name for it. Where both are given they must be equal.
+	Code    string
+	Command string
+	// Language picks the language; empty takes JavaScript first, then TypeScript.
+	Language transpile.Language
+	// RestartSafe promises that the cell calls nothing that must not be called twice; what is not proven to be so is
+	// refused.
+	RestartSafe bool
+	// Title is a few words for people.
+	Title string
+
+	problem string
+}
+
+// UnmarshalJSON never fails: a wrong field is reported by Exec.
+func (in *ExecInput) UnmarshalJSON(text []byte) error {
+	*in = ExecInput{}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil {
+		return nil // not an object: as an empty one
+	}
+	str := func(name string) string {
+		var s string
+		json.Unmarshal(fields[name], &s) // an alias that is not text counts as absent
+		return s
+	}
+	in.Code, in.Command, in.Title = str("code"), str("command"), str("title")
+	if raw, ok := fields["language"]; ok {
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			in.problem = "language must be javascript or typescript."
+		}
+		in.Language = transpile.Language(s)
+	}
+	if raw, ok := fields["restartSafe"]; ok {
+		if string(raw) == "null" || json.Unmarshal(raw, &in.RestartSafe) != nil {
+			in.problem = "restartSafe must be true or false."
+		}
+	}
+	return nil
+}
+
+// source is the cell's text, or what is wrong with the input.
+func (in *ExecInput) source(languages []transpile.Language) (string, error) {
+	blank := func(s string) bool { return strings.TrimSpace(s) == "" }
+	switch {
+	case !blank(in.Code) && !blank(in.Command) && in.Code != in.Command:
+		return "", errors.New("code and command are two names for one thing; they were both given and differ. Send code alone.")
+	case blank(in.Code) && blank(in.Command):
+		return "", errors.New("code is missing: send the JavaScript or TypeScript to run as a non-empty string.")
+	case in.problem != "":
+		return "", errors.New(in.problem)
+	}
+	switch in.Language {
+	case "", transpile.JavaScript, transpile.TypeScript:
+	default:
+		return "", errors.New("language must be javascript or typescript.")
+	}
+	if in.Language != "" && len(languages) > 0 {
+		allowed := false
+		for _, l := range languages {
+			allowed = allowed || l == in.Language
+		}
+		if !allowed {
+			return "", errors.New("this host does not take " + string(in.Language) + ".")
+		}
+	}
+	if blank(in.Code) {
+		return in.Command, nil
+	}
+	return in.Code, nil
+}
+
+// CallOptions change one exec.
+type CallOptions struct {
+	// Limits override the host's for this cell where they are not zero.
+	Limits limits.Limits
+	// Policy replaces the host's for this cell. Default: the host's.
+	Policy *catalog.Policy
+	// ParentID is the id of the model's call, for the trajectory.
+	ParentID string
+}
+
+// Exec runs a cell until it completes, fails, or must wait.
+func (h *Host) Exec(ctx context.Context, scope Scope, in ExecInput) *Result {
+	return h.ExecWith(ctx, scope, in, CallOptions{})
+}
+
+// ExecWith is Exec with options.
+func (h *Host) ExecWith(ctx context.Context, scope Scope, in ExecInput, options CallOptions) *Result {
+	policy := h.options.Policy
+	if options.Policy != nil {
+		policy = options.Policy
+	}
+	snapshot := h.options.Catalog.Snapshot()
+	c := &cell{
+		host: h, id: newRunID(), scope: scope, title: in.Title, parentID: options.ParentID, restartSafe: in.RestartSafe,
+		limits: h.limits, view: snapshot.View(policy).WithSession(catalog.Session{ID: scope.Session, AgentRun: scope.AgentRun}),
+		counts: h.counters.of(snapshot.Scope()), counterScope: snapshot.Scope(), prepared: &transpile.Cell{}, started: time.Now(), wake: make(chan struct{}, 1),
+		driving: true, outer: ctx,
+	}
+	if options.Limits != (limits.Limits{}) {
+		c.limits = h.limits.Merge(options.Limits).Clamp()
+	}
+	c.output = limits.NewOutput(c.limits.MaxOutputBytes)
+
+	text, err := in.source(h.options.Languages)
+	if err != nil {
+		return c.refuse(err.Error(), nil, "")
+	}
+	prepare := transpile.Options{Language: in.Language, KeepLast: h.options.KeepLast, MaxSourceBytes: int(c.limits.MaxSourceBytes)}
+	if in.Language == "" && len(h.options.Languages) == 1 {
+		prepare.Language = h.options.Languages[0]
+	}
+	prepared, err := h.preparer.Prepare(text, prepare)
+	if err != nil {
+		return c.refuseSource(err)
+	}
+	c.prepared = prepared
+
+	ctx, c.driver = context.WithCancelCause(ctx)
+	defer c.driver(nil)
+	h.mu.Lock()
+	closed := h.closed
+	if !closed {
+		h.cells[c.id] = c
+	}
+	h.mu.Unlock()
+	if closed {
+		return c.fail(errClosed)
+	}
+	vm, err := h.engine.NewVM(ctx, c, c.vmOptions(time.Time{}))
+	if err != nil {
+		return c.fail(err)
+	}
+	c.vm = vm
+	return c.drive(ctx, func() (guestabi.Outcome, error) {
+		c.ran = true
+		return vm.Run(prepared.Body)
+	})
+}
+
+// Messages that are part of the contract, word for word.
+const (
+	messageUnavailable   = "code mode run is unavailable or expired."
+	messageOtherSession  = "code mode run belongs to a different session."
+	messageTooMany       = "too many suspended code mode runs."
+	messageOtherRun      = "this run was started by another agent run; only that one can wait for it."
+	messageAlreadyWaited = "another wait for this run is under way; let it finish."
+	messageNoRunID       = "runId must be the id that a waiting result gave, as a non-empty string."
+)
+
+// WaitInput is what the wait tool takes.
+type WaitInput struct {
+	RunID string
+}
+
+// UnmarshalJSON never fails: what is wrong is reported by Wait.
+func (in *WaitInput) UnmarshalJSON(text []byte) error {
+	var fields struct {
+		RunID  any `json:"runId"`
+		RunID2 any `json:"run_id"`
+	}
+	json.Unmarshal(text, &fields)
+	in.RunID, _ = fields.RunID.(string)
+	if in.RunID == "" {
+		in.RunID, _ = fields.RunID2.(string)
+	}
+	return nil
+}
+
+// Wait goes on with a suspended cell: it blocks until the cell completes, fails, yields again, or the deadline passes
+// with calls still under way.
+func (h *Host) Wait(ctx context.Context, scope Scope, in WaitInput) *Result {
+	id := strings.TrimSpace(in.RunID)
+	if id == "" {
+		return h.refuseWait(messageNoRunID)
+	}
+	h.mu.Lock()
+	c, last := h.cells[id], h.ended[id]
+	h.mu.Unlock()
+	if c == nil {
+		if last != nil && last.scope == scope {
+			return last.result
+		}
+		return h.refuseWait(messageUnavailable)
+	}
+	ctx, driver := context.WithCancelCause(ctx)
+	defer driver(nil)
+	c.mu.Lock()
+	refusal := ""
+	switch {
+	case c.scope.AgentRun != scope.AgentRun:
+		refusal = messageOtherRun
+	case c.scope.Session != scope.Session:
+		refusal = messageOtherSession
+	case c.ending != nil:
+		refusal = messageUnavailable
+	case c.driving:
+		refusal = messageAlreadyWaited
+	default:
+		c.driving, c.driver = true, driver
+		c.expiry.Stop()
+	}
+	c.mu.Unlock()
+	if refusal != "" {
+		return h.refuseWait(refusal)
+	}
+	if err := c.resume(ctx); err != nil {
+		if errors.Is(err, errExpired) {
+			c.end(errExpired, nil)
+			return h.refuseWait(messageUnavailable)
+		}
+		return c.fail(err)
+	}
+	return c.drive(ctx, nil)
+}
+
+// refuseWait is the result of a wait that cannot reach its cell.
+func (h *Host) refuseWait(message string) *Result {
+	snapshot := h.options.Catalog.Snapshot()
+	c := &cell{host: h, view: snapshot.View(h.options.Policy), counts: h.counters.of(snapshot.Scope()), counterScope: snapshot.Scope(), prepared: &transpile.Cell{}}
+	r := c.result(Failed)
+	r.Code, r.FailurePhase, r.Error = InvalidInput, PhaseInput, message
+	return r
+}

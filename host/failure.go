@@ -1,0 +1,307 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"codemode/guestabi"
+	"codemode/limits"
+	"codemode/quickjs"
+	"codemode/transpile"
+)
+
+var (
+	errDeadlock = errors.New("the cell waits for a promise that nothing can settle: no tool call, timer or yield is pending")
+	errTooMany  = &limits.Error{Limit: limits.BreachSuspendedCells}
+)
+
+// refuse is the result of a cell that was not run.
+func (c *cell) refuse(message string, location *transpile.Location, limit string) *Result {
+	r := c.result(Failed)
+	r.Code, r.FailurePhase, r.Error, r.Location, r.Limit = InvalidInput, PhaseInput, message, location, limit
+	return r
+}
+
+// refuseSource is the result of a cell whose source was refused.
+func (c *cell) refuseSource(err error) *Result {
+	var e *transpile.Error
+	if !errors.As(err, &e) {
+		return c.refuse(err.Error(), nil, "")
+	}
+	limit := ""
+	if e.Kind == transpile.KindTooLarge {
+		limit = string(limits.BreachSource)
+	}
+	message := e.Error()
+	if e.Location != nil {
+		message += "\n" + e.Location.Caret()
+	}
+	return c.refuse(message, e.Location, limit)
+}
+
+// refuseBatch ends a cell that asked what it must not; nothing of the batch was started.
+func (c *cell) refuseBatch(message string) *Result {
+	r := c.failed(InvalidInput, PhaseInput, message)
+	c.end(nil, r)
+	return r
+}
+
+// failed starts a failed result with what every failure says. It takes the output so far.
+func (c *cell) failed(code Code, phase Phase, message string) *Result {
+	r := c.result(Failed)
+	if c.dispatched {
+		phase = PhaseBridge
+	}
+	r.Code, r.FailurePhase, r.BridgeDispatchStarted = code, phase, c.dispatched
+	c.mu.Lock()
+	for _, p := range c.pending {
+		if p.isCall() && p.started && !p.settled {
+			r.UnknownEffects = append(r.UnknownEffects, UnknownEffect{p.bridgeID(), p.tool, c.location(p.site)})
+		}
+	}
+	c.mu.Unlock()
+	if n := len(r.UnknownEffects); n > 0 {
+		names := make([]string, n)
+		for i, u := range r.UnknownEffects {
+			names[i] = u.Tool
+		}
+		message += fmt.Sprintf("\nUnder way when the cell ended, with unknown effect: %s.", strings.Join(names, ", "))
+	}
+	r.Error = c.output.FitError(message)
+	r.Output = c.output.Fit(nil, 0).Output
+	return r
+}
+
+// fail ends the cell for a reason that is not an error of its code.
+func (c *cell) fail(err error) *Result {
+	code, phase, message, limit := c.classify(err)
+	var location *transpile.Location
+	if limit != "" && c.vm != nil {
+		if stack := c.vm.Position(); stack != "" {
+			frames := c.frames(stack)
+			if len(frames) > 0 {
+				location = &frames[0].location
+				message += "\n" + renderFrames(frames) + location.Caret()
+			}
+		}
+	}
+	if c.output == nil { // refused before it could emit
+		c.output = limits.NewOutput(c.limits.MaxOutputBytes)
+	}
+	r := c.failed(code, phase, message)
+	r.Limit, r.Location = limit, location
+	c.end(err, r)
+	return r
+}
+
+func (c *cell) classify(err error) (code Code, phase Phase, message, limit string) {
+	var l *limits.Error
+	switch {
+	case errors.As(err, &l):
+		return c.classifyLimit(l)
+	case errors.Is(err, errDeadlock):
+		return InternalError, PhaseGuest, "The cell can never finish: " + err.Error() + ".", ""
+	case errors.Is(err, errClosed), errors.Is(err, quickjs.ErrClosed):
+		return RuntimeUnavailable, PhaseHost, "Code mode is shut down.", ""
+	case errors.Is(err, quickjs.ErrNoGuest):
+		return RuntimeUnavailable, PhaseHost, strings.TrimPrefix(err.Error(), "quickjs: "), ""
+	case errors.Is(err, errExpired):
+		return InvalidInput, PhaseInput, messageUnavailable, ""
+	case errors.Is(err, errCancelled):
+		return Aborted, PhaseHost, "The run was cancelled.", ""
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return Aborted, PhaseHost, "The caller cancelled the cell.", ""
+	}
+	// What is left is a fault of ours or of the store; its text is for the log, not for the model.
+	c.host.log.Error().Str("run", c.id).Err(err).Msg("cell failed")
+	if errors.Is(err, quickjs.ErrSnapshotDamaged) || errors.Is(err, quickjs.ErrSnapshotForeign) ||
+		errors.Is(err, quickjs.ErrSnapshotTruncated) || errors.Is(err, quickjs.ErrNotSnapshot) {
+		return InternalError, PhaseHost, "The suspended cell cannot be restored: " + strings.TrimPrefix(err.Error(), "quickjs: ") + ".", ""
+	}
+	return InternalError, PhaseHost, "The engine that ran the cell failed; this is a fault of the host, not of the code.", ""
+}
+
+func (c *cell) classifyLimit(l *limits.Error) (Code, Phase, string, string) {
+	limit := string(l.Limit)
+	switch l.Limit {
+	case limits.BreachTimeout:
+		return TimedOut, PhaseGuest, fmt.Sprintf("The cell computed for longer than its %d ms. Do less in one cell, or yield.", c.limits.TimeoutMs), limit
+	case limits.BreachFuel:
+		return TimedOut, PhaseGuest, fmt.Sprintf("The cell used up its fuel of %d instructions. Do less in one cell.", c.limits.Fuel), limit
+	case limits.BreachMemory:
+		return InternalError, PhaseGuest, fmt.Sprintf("The cell needed more memory than its %d bytes. Keep less at once.", c.limits.MemoryLimitBytes), limit
+	case limits.BreachStack:
+		return InternalError, PhaseGuest, "The cell nested calls or values too deep for the engine's stack.", limit
+	case limits.BreachOutput:
+		return OutputLimitExceeded, PhaseGuest, fmt.Sprintf("Output and value take more than %d bytes. Return or emit less.", c.limits.MaxOutputBytes), limit
+	case limits.BreachSnapshot:
+		return SnapshotLimitExceeded, PhaseHost, fmt.Sprintf("The cell cannot be suspended: its snapshot takes more than %d bytes. Keep less in memory across waits.", c.limits.MaxSnapshotBytes), limit
+	case limits.BreachPendingCalls:
+		return InvalidInput, PhaseInput, "Too many requests: " + l.Detail + ".", limit
+	case limits.BreachSuspendedCells:
+		return InvalidInput, PhaseInput, messageTooMany, limit
+	}
+	return InternalError, PhaseHost, l.Error(), limit
+}
+
+// failThrown ends a cell whose promise was rejected.
+func (c *cell) failThrown(payload []byte) *Result {
+	var thrown guestabi.Thrown
+	if err := json.Unmarshal(payload, &thrown); err != nil {
+		return c.fail(err)
+	}
+	code, phase := InternalError, PhaseGuest
+	if c.refusedByEngine(&thrown) {
+		code, phase = InvalidInput, PhaseInput
+	}
+	message, location := c.describeThrown(&thrown)
+	r := c.failed(code, phase, message)
+	r.Location = location
+	c.end(nil, r)
+	return r
+}
+
+// refusedByEngine says whether the engine refused the source that the transpiler let pass: nothing of it ran then.
+func (c *cell) refusedByEngine(t *guestabi.Thrown) bool {
+	return t.Name == "SyntaxError" && !c.dispatched && strings.HasPrefix(t.Stack, "    at "+cellFile+":")
+}
+
+// failRejections ends a cell that left rejected promises behind, and names every one.
+func (c *cell) failRejections() *Result {
+	if c.vm == nil {
+		return nil
+	}
+	text, err := c.vm.Rejections()
+	if err != nil {
+		return c.fail(err)
+	}
+	if text == "[]" {
+		return nil
+	}
+	var list []guestabi.Thrown
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return c.fail(err)
+	}
+	var b strings.Builder
+	if len(list) == 1 {
+		b.WriteString("A promise was rejected and nothing handled it: ")
+	} else {
+		fmt.Fprintf(&b, "%d promises were rejected and nothing handled them:\n", len(list))
+	}
+	var location *transpile.Location
+	for i := range list {
+		message, at := c.describeThrown(&list[i])
+		if location == nil {
+			location = at
+		}
+		if len(list) > 1 {
+			fmt.Fprintf(&b, "%d. ", i+1)
+		}
+		b.WriteString(message + "\n")
+	}
+	r := c.failed(InternalError, PhaseGuest, strings.TrimSuffix(b.String(), "\n"))
+	r.Location = location
+	c.end(nil, r)
+	return r
+}
+
+// describeThrown is the text of a thrown value and where it was thrown.
+func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) {
+	frames := c.frames(t.Stack)
+	var location *transpile.Location
+	message := c.headline(t)
+	if len(frames) > 0 {
+		location = &frames[0].location
+		message += "\n" + renderFrames(frames) + location.Caret()
+	}
+	for cause, depth := t.Cause, 0; cause != nil && depth < 8; cause, depth = cause.Cause, depth+1 {
+		message += "\nCaused by: " + c.headline(cause)
+	}
+	for i := range t.Errors {
+		message += fmt.Sprintf("\nError %d: %s", i+1, c.headline(&t.Errors[i]))
+	}
+	return message, location
+}
+
+// headline is name, message and own fields in one line.
+func (c *cell) headline(t *guestabi.Thrown) string {
+	line := t.Name
+	switch {
+	case t.Name == "" && t.Message == "" && t.Text == "" && len(t.Value) > 0:
+		return string(t.Value)
+	case t.Name == "" && t.Message == "":
+		return t.Text
+	case t.Name != "" && t.Message != "":
+		line += ": " + t.Message
+	case t.Name == "":
+		line = t.Message
+	}
+	if hint := c.nearest(t); hint != "" {
+		line += ". " + hint
+	}
+	if len(t.Fields) > 0 {
+		if fields, err := marshal(t.Fields); err == nil {
+			line += " " + string(fields)
+		}
+	}
+	return line
+}
+
+var notDefined = regexp.MustCompile(`^'?([\p{L}_$][\p{L}\p{N}_$]*)'? is not defined$`)
+
+// nearest names what may have been meant where a name is not known.
+func (c *cell) nearest(t *guestabi.Thrown) string {
+	m := notDefined.FindStringSubmatch(t.Message)
+	if t.Name != "ReferenceError" || m == nil {
+		return ""
+	}
+	names := c.view.Nearest(m[1], 3)
+	if len(names) == 0 {
+		return ""
+	}
+	return "Did you mean " + strings.Join(names, ", ") + "?"
+}
+
+// cellFile is the name under which the cell's body appears in stacks.
+const cellFile = "cell"
+
+type frame struct {
+	function string
+	location transpile.Location
+}
+
+var stackLine = regexp.MustCompile(`^\s+at (?:(.*) \()?` + cellFile + `:(\d+):(\d+)\)?$`)
+
+// frames are the frames of a stack that are in the submitted text, innermost first.
+func (c *cell) frames(stack string) []frame {
+	var out []frame
+	for line := range strings.Lines(stack) {
+		m := stackLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if m == nil {
+			continue
+		}
+		at, _ := strconv.Atoi(m[2])
+		column, _ := strconv.Atoi(m[3])
+		if p, ok := c.prepared.Position(at, column); ok {
+			out = append(out, frame{m[1], c.prepared.Locate(p)})
+		}
+	}
+	return out
+}
+
+func renderFrames(frames []frame) string {
+	var b strings.Builder
+	for _, f := range frames {
+		if f.function == "" || f.function == "<anonymous>" {
+			fmt.Fprintf(&b, "    at %d:%d\n", f.location.Line, f.location.Column)
+		} else {
+			fmt.Fprintf(&b, "    at %s (%d:%d)\n", f.function, f.location.Line, f.location.Column)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,241 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"codemode/catalog"
+	"codemode/limits"
+	"codemode/quickjs"
+	"codemode/transpile"
+)
+
+// Options configures a Host. Nil, and the zero value of each field, is the default.
+type Options struct {
+	// Catalog has the tools that cells find. Default: none.
+	Catalog *catalog.Catalog
+	// Policy hides tools from every cell of the host. Default: none hidden.
+	Policy *catalog.Policy
+	// Limits bound each cell; fields that are zero take their default.
+	Limits limits.Limits
+	// Engine runs the cells. Default: one of the host's own, made with EngineOptions and closed with the host.
+	Engine        *quickjs.Engine
+	EngineOptions *quickjs.EngineOptions
+	// Store keeps suspended cells. Default: in memory.
+	Store Store
+	// Languages are those that cells may be written in. Default: both.
+	Languages []transpile.Language
+	// KeepLast leaves a trailing expression alone, so that only `return` gives a value.
+	KeepLast bool
+	// StrictOutput makes a result that is too large fail with output_limit_exceeded, instead of completing with a marker.
+	StrictOutput bool
+	// Deterministic makes Math.random and the clock the same in every run: for tests and replays.
+	Deterministic bool
+	// Approve asks a person for a tool (catalog.Call.AwaitApproval). Nil: tools cannot ask.
+	Approve func(ctx context.Context, request Approval) error
+	// Hooks see and may change nested calls, in this order.
+	Hooks []Hook
+	// Trajectory, where set, is given a record of every nested call that has ended.
+	Trajectory func(Record)
+	// VisibleTools are the names that telemetry lists as visible to the model. Default: exec and wait.
+	VisibleTools []string
+	// Logger gets what a person who runs the host wants to know. Default: nothing is logged.
+	Logger *zerolog.Logger
+}
+
+// Scope says for whom a cell runs. A cell can be waited for only with the scope it was started with.
+type Scope struct {
+	Session  string `json:"session,omitempty"`
+	AgentRun string `json:"agentRun,omitempty"`
+}
+
+// Host runs cells.
+type Host struct {
+	options   Options
+	limits    limits.Limits
+	engine    *quickjs.Engine
+	ownEngine bool
+	preparer  *transpile.Preparer
+	log       zerolog.Logger
+	store     Store
+	counters  counters
+	results   savedResults
+
+	reserved atomic.Int64 // cells that hold host work, suspended or not
+
+	mu     sync.Mutex
+	closed bool
+	cells  map[string]*cell // by run id: running, and suspended with live calls
+	ended  map[string]*ended
+	active sync.WaitGroup // goroutines of nested calls
+}
+
+// The transpiler's cache: prepared cells that are seen again cost nothing.
+const (
+	cacheEntries = 1024
+	cacheBytes   = 16 << 20
+)
+
+// New makes a host. The error is that of the engine: there is no guest, or it does not match the ABI; a caller that
+// wants the tools hidden in that case must not go on without code mode.
+func New(options *Options) (*Host, error) {
+	h := &Host{cells: map[string]*cell{}, ended: map[string]*ended{}, log: zerolog.Nop(), preparer: transpile.NewPreparer(cacheEntries, cacheBytes)}
+	if options != nil {
+		h.options = *options
+	}
+	h.limits = h.options.Limits.Clamp()
+	if h.options.Logger != nil {
+		h.log = *h.options.Logger
+	}
+	if h.options.Catalog == nil {
+		h.options.Catalog = catalog.New(nil)
+	}
+	if len(h.options.VisibleTools) == 0 {
+		h.options.VisibleTools = []string{"exec", "wait"}
+	}
+	h.store = h.options.Store
+	if h.store == nil {
+		h.store = newMemoryStore()
+	}
+	h.engine = h.options.Engine
+	if h.engine == nil {
+		engine, err := quickjs.NewEngine(h.options.EngineOptions)
+		if err != nil {
+			return nil, err
+		}
+		h.engine, h.ownEngine = engine, true
+	}
+	return h, nil
+}
+
+// Close cancels every cell and waits until their calls have returned. A second Close does nothing.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	cells := make([]*cell, 0, len(h.cells))
+	for _, c := range h.cells {
+		cells = append(cells, c)
+	}
+	for _, e := range h.ended {
+		e.timer.Stop()
+	}
+	h.ended = nil
+	h.mu.Unlock()
+	for _, c := range cells {
+		c.abort(errClosed)
+	}
+	h.active.Wait()
+	if h.ownEngine {
+		return h.engine.Close()
+	}
+	return nil
+}
+
+var errClosed = errors.New("the host is closed")
+
+// Run describes a cell that is running or suspended.
+type Run struct {
+	RunID     string
+	Scope     Scope
+	Title     string
+	Suspended bool
+	Started   time.Time
+	Expires   time.Time // zero while it runs
+	Pending   []PendingCall
+}
+
+// Runs lists the cells of a scope; empty fields of scope match any.
+func (h *Host) Runs(scope Scope) []Run {
+	h.mu.Lock()
+	cells := make([]*cell, 0, len(h.cells))
+	for _, c := range h.cells {
+		if scope.matches(c.scope) {
+			cells = append(cells, c)
+		}
+	}
+	h.mu.Unlock()
+	runs := []Run{}
+	for _, c := range cells {
+		runs = append(runs, c.describe())
+	}
+	return runs
+}
+
+func (s Scope) matches(other Scope) bool {
+	return (s.Session == "" || s.Session == other.Session) && (s.AgentRun == "" || s.AgentRun == other.AgentRun)
+}
+
+// Cancel ends a cell: its calls are cancelled and its snapshot is dropped. It says whether there was such a cell.
+func (h *Host) Cancel(runID string) bool {
+	h.mu.Lock()
+	c := h.cells[runID]
+	h.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	c.abort(errCancelled)
+	return true
+}
+
+// EndSession cancels every cell of a scope and drops the results that it saved. It returns how many cells there were.
+func (h *Host) EndSession(scope Scope) int {
+	runs := h.Runs(scope)
+	n := 0
+	for _, run := range runs {
+		if h.Cancel(run.RunID) {
+			n++
+		}
+	}
+	h.results.drop(scope)
+	return n
+}
+
+var (
+	errCancelled = errors.New("the run was cancelled")
+	errExpired   = errors.New("the run expired")
+)
+
+func newRunID() string { return "cm_" + uuid.NewString() }
+
+// ended keeps the last result of a cell that was suspended before, for a caller who lost it.
+type ended struct {
+	scope  Scope
+	result *Result
+	timer  *time.Timer
+}
+
+// repeatFor is how long the last result of a run can be asked for again, and maxEnded of how many runs.
+const (
+	repeatFor = time.Minute
+	maxEnded  = 256
+)
+
+func (h *Host) keepResult(c *cell, r *Result) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || len(h.ended) >= maxEnded {
+		return
+	}
+	id := c.id
+	h.ended[id] = &ended{c.scope, r, time.AfterFunc(repeatFor, func() {
+		h.mu.Lock()
+		delete(h.ended, id)
+		h.mu.Unlock()
+	})}
+}
+
+func (h *Host) forget(c *cell) {
+	h.mu.Lock()
+	delete(h.cells, c.id)
+	h.mu.Unlock()
+}

@@ -1,0 +1,478 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codemode/catalog"
+	"codemode/limits"
+	"codemode/quickjs"
+)
+
+var sharedEngine = sync.OnceValues(func() (*quickjs.Engine, error) { return quickjs.NewEngine(nil) })
+
+// tools is a catalog with tools that tests need, and counts what ran.
+type tools struct {
+	*catalog.Catalog
+	ran     sync.Map // name -> *atomic.Int64
+	running atomic.Int64
+	most    atomic.Int64
+	gate    chan struct{} // "gate" returns when this is closed
+}
+
+func (c *tools) count(name string) int64 {
+	n, _ := c.ran.LoadOrStore(name, new(atomic.Int64))
+	return n.(*atomic.Int64).Load()
+}
+
+func (c *tools) tool(name string, run func(ctx context.Context, in map[string]any) (any, error)) {
+	t := catalog.Tool{Name: name, Description: "Test tool " + name, Run: func(ctx context.Context, call *catalog.Call) (*catalog.Result, error) {
+		n, _ := c.ran.LoadOrStore(name, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1)
+		now := c.running.Add(1)
+		defer c.running.Add(-1)
+		for {
+			most := c.most.Load()
+			if now <= most || c.most.CompareAndSwap(most, now) {
+				break
+			}
+		}
+		var in map[string]any
+		json.Unmarshal(call.Input, &in)
+		out, err := run(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(out)
+		return &catalog.Result{Value: value}, err
+	}}
+	if p := c.Add(t); len(p) > 0 {
+		panic(p[0].String())
+	}
+}
+
+func newTools() *tools {
+	c := &tools{Catalog: catalog.New(nil), gate: make(chan struct{})}
+	c.tool("echo", func(_ context.Context, in map[string]any) (any, error) { return in, nil })
+	c.tool("add", func(_ context.Context, in map[string]any) (any, error) {
+		return in["a"].(float64) + in["b"].(float64), nil
+	})
+	c.tool("fail", func(context.Context, map[string]any) (any, error) { return nil, errors.New("no luck") })
+	c.tool("boom", func(context.Context, map[string]any) (any, error) { panic("inside") })
+	c.tool("slow", func(ctx context.Context, in map[string]any) (any, error) {
+		ms, _ := in["ms"].(float64)
+		select {
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+			return in["v"], nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	c.tool("gate", func(ctx context.Context, in map[string]any) (any, error) {
+		select {
+		case <-c.gate:
+			return in, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	return c
+}
+
+func newHost(t testing.TB, c *tools, o Options) *Host {
+	t.Helper()
+	engine, err := sharedEngine()
+	if errors.Is(err, quickjs.ErrNoGuest) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Engine = engine
+	if c != nil {
+		o.Catalog = c.Catalog
+	}
+	h, err := New(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// brief shows a result in one line.
+func brief(r *Result) string {
+	line := string(r.Status)
+	switch r.Status {
+	case Completed:
+		line += " " + string(r.Value)
+	case Waiting:
+		line += " " + string(r.Reason)
+		for _, p := range r.PendingToolCalls {
+			line += " " + p.ID
+		}
+	case Failed:
+		line += fmt.Sprintf(" %s %s", r.Code, r.FailurePhase)
+		if r.Limit != "" {
+			line += " limit=" + r.Limit
+		}
+		line += " " + r.Error
+	}
+	for _, o := range r.Output {
+		line += " | " + string(o)
+	}
+	return line
+}
+
+func exec(t testing.TB, h *Host, code string) *Result {
+	t.Helper()
+	return h.Exec(t.Context(), Scope{}, ExecInput{Code: code})
+}
+
+func TestExec(t *testing.T) {
+	h := newHost(t, newTools(), Options{Limits: limits.Limits{TimeoutMs: 500}})
+	for _, test := range []struct{ code, want string }{
+		{`return 1+2`, `completed 3`},
+		{`1+2`, `completed 3`},
+		{`let x: number = 3; return x`, `completed 3`},
+		{`return await echo({a: 1})`, `completed {"a":1}`},
+		{`return await tools.echo({a: 1})`, `completed {"a":1}`},
+		{`return await tools.callValue("echo", {a: 1})`, `completed {"a":1}`},
+		{`return Object.keys(await tools.call("echo", {a: 1}))`, `completed ["tool","result"]`},
+		{`const [t] = await catalog.search("add two"); return typeof t`, `completed "function"`},
+		{`return (await tools.search("echo")).map(t => t.id)`, `completed ["host:core:echo"`},
+		{`return ALL_TOOLS.length`, `completed 6`},
+		{`return (await tools.describe("add")).id`, `completed "host:core:add"`},
+		{`return await fail().catch(e => [e.message, e.code, e.tool, e.effectStatus, e.location.line])`, `completed ["no luck","tool_error","fail","unknown",1]`},
+		{`await fail()`, `failed internal_error bridge Error: no luck`},
+		{`return await boom().catch(e => e.message)`, `completed "Tool \"boom\" broke off`},
+		{`text("a"); json({b: 1}); console.warn("c", {d: 1}); return 1`,
+			`completed 1 | {"type":"text","text":"a"} | {"type":"json","value":{"b":1}} | {"type":"text","text":"[warn] c {\"d\":1}"}`},
+		{`text("kept"); throw new Error("x")`, "failed internal_error guest Error: x\n    at 1:"},
+		{`await new Promise(() => {})`, `failed internal_error guest The cell can never finish`},
+		{`text("kept"); while (true) {}`, `failed timeout guest limit=timeout The cell computed for longer`},
+		{`const a = []; try { for (;;) a.push(new Array(1e5).fill(1)) } catch {}`, `failed internal_error guest limit=memory`},
+		{`fail(); return "ok"`, `failed internal_error bridge A promise was rejected and nothing handled it: Error: no luck`},
+		{`Promise.reject(new Error("a")); Promise.reject(new TypeError("b")); return 1`, "failed internal_error guest 2 promises were rejected and nothing handled them:\n1. Error: a"},
+		{`serch("x")`, `failed internal_error guest ReferenceError: serch is not defined`},
+		{`const x = ;`, `failed invalid_input input`},
+		{`import fs from "fs"`, `failed invalid_input input`},
+		{``, `failed invalid_input input code is missing`},
+		{`const r = []; for (let i = 0; i < 200; i++) r.push(await echo({i})); return r.length`, `completed 200`},
+		{`return (await Promise.all(Array.from({length: 40}, (_, i) => slow({ms: 5, v: i})))).length`, `completed 40`},
+		{`return await Promise.race([slow({ms: 400, v: "slow"}), slow({ms: 5, v: "fast"})])`, `completed "fast"`},
+		{`let n = 0; setTimeout(() => n++, 1); await new Promise(r => setTimeout(r, 20)); return n`, `completed 1`},
+		{`const id = setTimeout(() => text("never"), 5); clearTimeout(id); await new Promise(r => setTimeout(r, 20)); return 1`, `completed 1`},
+		{`const ref = await results.save({a: [1]}); return [await results.load(ref.id), await results.delete(ref.id)]`, `completed [{"a":[1]},true]`},
+		{`slow({ms: 30, v: 1}).then(() => text("drained")); return 7`, `completed 7 | {"type":"text","text":"drained"}`},
+	} {
+		t.Run(test.code, func(t *testing.T) {
+			if got := brief(exec(t, h, test.code)); !strings.HasPrefix(got, test.want) {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSuspendAndWait(t *testing.T) {
+	c := newTools()
+	h := newHost(t, c, Options{Limits: limits.Limits{TimeoutMs: 150}})
+	r := exec(t, h, `text("one"); const [a, b] = await Promise.all([gate({n: 1}), gate({n: 2})]); text("two"); return a.n + b.n`)
+	if got := brief(r); got != `waiting pending_tools bridge:callValue:1 bridge:callValue:2 | {"type":"text","text":"one"}` {
+		t.Fatal(got)
+	}
+	if n := h.engine.Stats().VMs; n != 0 {
+		t.Errorf("%d VMs while suspended", n)
+	}
+	again := h.Wait(t.Context(), Scope{}, WaitInput{r.RunID})
+	if got := brief(again); got != `waiting pending_tools bridge:callValue:1 bridge:callValue:2` || again.RunID != r.RunID {
+		t.Fatal(got)
+	}
+	close(c.gate)
+	last := h.Wait(t.Context(), Scope{}, WaitInput{r.RunID})
+	if got := brief(last); got != `completed 3 | {"type":"text","text":"two"}` {
+		t.Fatal(got)
+	}
+	if n := c.count("gate"); n != 2 {
+		t.Errorf("gate ran %d times", n)
+	}
+	// A caller that lost the answer can ask again.
+	if got := brief(h.Wait(t.Context(), Scope{}, WaitInput{r.RunID})); got != brief(last) {
+		t.Error(got)
+	}
+	if got := brief(h.Wait(t.Context(), Scope{Session: "other"}, WaitInput{r.RunID})); got != "failed invalid_input input code mode run is unavailable or expired." {
+		t.Error(got)
+	}
+}
+
+func TestYield(t *testing.T) {
+	h := newHost(t, newTools(), Options{})
+	r := exec(t, h, `text("a"); const y = await yield_control("because"); text("b"); return y`)
+	if got := brief(r); got != `waiting yield bridge:yield:1 | {"type":"text","text":"a"}` {
+		t.Fatal(got)
+	}
+	if got := brief(h.Wait(t.Context(), Scope{}, WaitInput{r.RunID})); got != `completed {"status":"yielded","reason":"because"} | {"type":"text","text":"b"}` {
+		t.Fatal(got)
+	}
+	r = exec(t, h, `yield_control(); return 7`)
+	if got := brief(r); got != `waiting yield bridge:yield:1` {
+		t.Fatal(got)
+	}
+	if got := brief(h.Wait(t.Context(), Scope{}, WaitInput{r.RunID})); got != `completed 7` {
+		t.Fatal(got)
+	}
+}
+
+func TestWaitRefusals(t *testing.T) {
+	h := newHost(t, newTools(), Options{})
+	mine := Scope{Session: "s", AgentRun: "r"}
+	r := h.Exec(t.Context(), mine, ExecInput{Code: `await yield_control()`})
+	for _, test := range []struct {
+		scope Scope
+		id    string
+		want  string
+	}{
+		{mine, "", messageNoRunID},
+		{mine, "cm_nope", messageUnavailable},
+		{Scope{Session: "other", AgentRun: "r"}, r.RunID, messageOtherSession},
+		{Scope{Session: "s", AgentRun: "other"}, r.RunID, messageOtherRun},
+		{Scope{Session: "s"}, r.RunID, messageOtherRun},
+	} {
+		got := h.Wait(t.Context(), test.scope, WaitInput{test.id})
+		if got.Status != Failed || got.Code != InvalidInput || got.Error != test.want {
+			t.Errorf("%+v %q: %s", test.scope, test.id, brief(got))
+		}
+	}
+	if got := h.Wait(t.Context(), mine, WaitInput{r.RunID}); got.Status != Completed {
+		t.Error(brief(got))
+	}
+}
+
+func TestOneWaitAtATime(t *testing.T) {
+	c := newTools()
+	h := newHost(t, c, Options{Limits: limits.Limits{TimeoutMs: 100}})
+	r := exec(t, h, `return await gate({n: 1})`)
+	first := make(chan *Result)
+	go func() {
+		first <- h.ExecWait(t, r.RunID)
+	}()
+	for {
+		if runs := h.Runs(Scope{}); len(runs) == 1 && !runs[0].Suspended {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if got := h.Wait(t.Context(), Scope{}, WaitInput{r.RunID}); got.Error != messageAlreadyWaited {
+		t.Error(brief(got))
+	}
+	close(c.gate)
+	if got := <-first; got.Status != Completed {
+		t.Error(brief(got))
+	}
+}
+
+// ExecWait waits until the run has ended.
+func (h *Host) ExecWait(t *testing.T, id string) *Result {
+	for {
+		r := h.Wait(t.Context(), Scope{}, WaitInput{id})
+		if r.Status != Waiting {
+			return r
+		}
+	}
+}
+
+func TestTooManyAtOnceRunsNothing(t *testing.T) {
+	c := newTools()
+	h := newHost(t, c, Options{})
+	r := exec(t, h, `const p = Array.from({length: 145}, (_, i) => echo({i})); try { await Promise.all(p) } catch {} return "caught"`)
+	if r.Status != Failed || r.Code != InvalidInput || r.Limit != "pendingCalls" || r.BridgeDispatchStarted || c.count("echo") != 0 {
+		t.Errorf("%s; ran %d", brief(r), c.count("echo"))
+	}
+	r = exec(t, h, `return (await Promise.all(Array.from({length: 144}, (_, i) => echo({i})))).length`)
+	if got := brief(r); got != "completed 144" || c.count("echo") != 144 {
+		t.Errorf("%s; ran %d", got, c.count("echo"))
+	}
+	c.most.Store(0)
+	if got := brief(exec(t, h, `return (await Promise.all(Array.from({length: 40}, (_, i) => slow({ms: 2, v: i})))).length`)); got != "completed 40" {
+		t.Error(got)
+	}
+	if most := c.most.Load(); most > 16 {
+		t.Errorf("%d calls ran at once", most)
+	}
+}
+
+func TestCancellationAndItsLeftovers(t *testing.T) {
+	c := newTools()
+	h := newHost(t, c, Options{Limits: limits.Limits{TimeoutMs: 100}})
+	r := exec(t, h, `return await gate({})`)
+	if c.running.Load() != 1 {
+		t.Fatalf("%d running", c.running.Load())
+	}
+	if !h.Cancel(r.RunID) || h.Cancel(r.RunID) {
+		t.Error("Cancel of a suspended run, and again")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(30*time.Millisecond, cancel)
+	r = h.Exec(ctx, Scope{}, ExecInput{Code: `text("kept"); return await gate({})`})
+	if r.Status != Failed || r.Code != Aborted || len(r.Output) != 1 || len(r.UnknownEffects) != 1 || r.UnknownEffects[0].Tool != "gate" {
+		t.Error(brief(r))
+	}
+	h.active.Wait()
+	if n := c.running.Load(); n != 0 {
+		t.Errorf("%d tools still run", n)
+	}
+	if n := len(h.Runs(Scope{})); n != 0 || h.reserved.Load() != 0 || len(h.store.(*memoryStore).records) != 0 {
+		t.Errorf("%d runs, %d reserved, %d records left", n, h.reserved.Load(), len(h.store.(*memoryStore).records))
+	}
+}
+
+func TestSuspendedCellsAreLimitedBeforeTheyDispatch(t *testing.T) {
+	c := newTools()
+	h := newHost(t, c, Options{Limits: limits.Limits{MaxSuspendedCells: 2}})
+	for range 2 {
+		if r := exec(t, h, `await yield_control()`); r.Status != Waiting {
+			t.Fatal(brief(r))
+		}
+	}
+	r := exec(t, h, `return await echo({})`)
+	if r.Status != Failed || r.Code != InvalidInput || r.Error != messageTooMany || r.Limit != "suspendedCells" || c.count("echo") != 0 {
+		t.Error(brief(r))
+	}
+	if got := brief(exec(t, h, `return 1`)); got != "completed 1" {
+		t.Errorf("a cell without host work: %s", got)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	h := newHost(t, newTools(), Options{Limits: limits.Limits{SnapshotTTLSeconds: 1}})
+	r := exec(t, h, `await yield_control()`)
+	time.Sleep(1100 * time.Millisecond)
+	if got := h.Wait(t.Context(), Scope{}, WaitInput{r.RunID}); got.Error != messageUnavailable {
+		t.Error(brief(got))
+	}
+	if n := len(h.store.(*memoryStore).records); n != 0 || len(h.Runs(Scope{})) != 0 {
+		t.Errorf("%d records left", n)
+	}
+}
+
+func TestSnapshotLimit(t *testing.T) {
+	h := newHost(t, newTools(), Options{Limits: limits.Limits{MaxSnapshotBytes: 1024}})
+	if got := brief(exec(t, h, `return await slow({ms: 50, v: 1})`)); got != "completed 1" {
+		t.Errorf("inline: %s", got)
+	}
+	if r := exec(t, h, `await yield_control()`); r.Code != SnapshotLimitExceeded || r.Limit != "snapshot" {
+		t.Error(brief(r))
+	}
+}
+
+func TestApprovalStopsTheClock(t *testing.T) {
+	c := newTools()
+	c.Add(catalog.Tool{Name: "ask", Run: func(ctx context.Context, call *catalog.Call) (*catalog.Result, error) {
+		if err := call.AwaitApproval(ctx, "May I?"); err != nil {
+			return nil, err
+		}
+		return &catalog.Result{Value: json.RawMessage(`"yes"`)}, nil
+	}})
+	h := newHost(t, c, Options{Limits: limits.Limits{TimeoutMs: 100}, Approve: func(ctx context.Context, a Approval) error {
+		if a.Question != "May I?" {
+			return errors.New("wrong question")
+		}
+		time.Sleep(350 * time.Millisecond)
+		return nil
+	}})
+	if got := brief(exec(t, h, `return await ask()`)); got != `completed "yes"` {
+		t.Error(got)
+	}
+}
+
+func TestHooks(t *testing.T) {
+	var seen []string
+	h := newHost(t, newTools(), Options{Hooks: []Hook{
+		{Before: func(_ context.Context, call *NestedCall) error {
+			seen = append(seen, "1 before "+string(call.Input))
+			if call.Entry.Name() == "fail" {
+				return errors.New("not that one")
+			}
+			call.Input = json.RawMessage(`{"a":2}`)
+			return nil
+		}, After: func(_ context.Context, _ *NestedCall, r *catalog.Result) error {
+			seen = append(seen, "1 after")
+			return nil
+		}},
+		{Before: func(_ context.Context, call *NestedCall) error {
+			seen = append(seen, "2 before "+string(call.Input))
+			return nil
+		}, After: func(_ context.Context, _ *NestedCall, r *catalog.Result) error {
+			seen = append(seen, "2 after")
+			r.Value = json.RawMessage(`{"changed":true}`)
+			return nil
+		}},
+	}})
+	if got := brief(exec(t, h, `return [await echo({a: 1}), await fail().catch(e => [e.code, e.message])]`)); got != `completed [{"changed":true},["blocked","Tool \"fail\" was not run: not that one"]]` {
+		t.Error(got)
+	}
+	want := []string{`1 before {"a":1}`, `2 before {"a":2}`, "2 after", "1 after", "1 before {}"}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("hooks (-want +got):\n%s", diff)
+	}
+}
+
+func TestResultJSON(t *testing.T) {
+	h := newHost(t, newTools(), Options{})
+	got, err := json.Marshal(exec(t, h, `json({a: "<b>"}); return {x: 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(got, &keys); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"status":"completed","language":"javascript","replaySafe":false,"telemetry":{`
+	if !strings.HasPrefix(string(got), want) || !strings.HasSuffix(string(got), `,"value":{"x":1}}`) {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestHammer(t *testing.T) {
+	c := newTools()
+	h := newHost(t, c, Options{Limits: limits.Limits{MaxSuspendedCells: 1000}})
+	var wait sync.WaitGroup
+	for i := range 50 {
+		wait.Go(func() {
+			scope := Scope{Session: fmt.Sprint(i)}
+			for k := range 10 {
+				r := h.Exec(t.Context(), scope, ExecInput{Code: fmt.Sprintf(
+					`const a = await slow({ms: %d, v: %d}); await yield_control(); const b = await echo({v: %d}); return a + b.v`, k%3, i, k)})
+				for r.Status == Waiting {
+					r = h.Wait(t.Context(), scope, WaitInput{r.RunID})
+				}
+				if got := brief(r); got != fmt.Sprintf("completed %d", i+k) {
+					t.Errorf("%d %d: %s", i, k, got)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n := h.engine.Stats().VMs; n != 0 || h.reserved.Load() != 0 {
+		t.Errorf("%d VMs, %d reserved left", n, h.reserved.Load())
+	}
+}
+
+func BenchmarkExec(b *testing.B) {
+	h := newHost(b, newTools(), Options{})
+	for b.Loop() {
+		if r := exec(b, h, "return 1+2"); r.Status != Completed {
+			b.Fatal(brief(r))
+		}
+	}
+}

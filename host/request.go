@@ -1,0 +1,312 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"codemode/catalog"
+	"codemode/guestabi"
+	"codemode/limits"
+	"codemode/transpile"
+)
+
+// The methods of requests, as results and telemetry name them.
+const (
+	methodSearch    = "search"
+	methodDescribe  = "describe"
+	methodCall      = "call"
+	methodCallValue = "callValue"
+	methodNamespace = "namespace"
+	methodSleep     = "sleep"
+	methodYield     = "yield"
+	methodSave      = "resultSave"
+	methodLoad      = "resultLoad"
+	methodDelete    = "resultDelete"
+)
+
+// request is something that the cell asked and that has no answer yet.
+type request struct {
+	id     uint32
+	method string
+	number int // of its method in the cell, from 1
+
+	tool    string
+	binding guestabi.Binding
+	shape   guestabi.Shape
+	input   json.RawMessage // of a call; the value to save; the answer to a yield
+	site    guestabi.Site
+
+	query        string // of a search; the reference of a saved result
+	limit        uint32
+	surface      guestabi.Surface
+	milliseconds uint32
+
+	entry *catalog.Entry
+	asked time.Time
+	order int
+
+	// Guarded by the cell's mu.
+	started bool
+	settled bool
+	ok      bool
+	reply   []byte
+	cancel  context.CancelFunc // of a running call
+	timer   *time.Timer
+}
+
+func (r *request) bridgeID() string { return fmt.Sprintf("bridge:%s:%d", r.method, r.number) }
+
+// ordinary requests take a slot.
+func (r *request) ordinary() bool { return r.method != methodSleep && r.method != methodYield }
+
+// isCall says whether the request runs a tool.
+func (r *request) isCall() bool {
+	return r.method == methodCall || r.method == methodCallValue || r.method == methodNamespace
+}
+
+func (r *request) replaySafe() bool { return !r.isCall() || r.entry != nil && r.entry.ReplaySafe() }
+
+// stop cancels what runs for the request. The caller holds mu.
+func (r *request) stop() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+}
+
+// maxQueued is how many requests may wait for a slot.
+const maxQueued = 128
+
+// admit takes the step's requests in: all of them, or none. A batch that is too large must not be half done, so the cell
+// ends before any of it runs, whatever the cell does about it.
+func (c *cell) admit() *Result {
+	if len(c.frontier) == 0 {
+		c.mu.Lock()
+		c.fill()
+		c.mu.Unlock()
+		return nil
+	}
+	batch := c.frontier
+	c.frontier = nil
+	ordinary := 0
+	for _, r := range batch {
+		if r.ordinary() {
+			ordinary++
+		}
+		if c.restartSafe {
+			if message := c.notRestartSafe(r); message != "" {
+				return c.refuseBatch(message)
+			}
+		}
+	}
+	c.mu.Lock()
+	waiting := c.running + len(c.queue)
+	c.mu.Unlock()
+	if allowed := int(c.limits.MaxPendingToolCalls) + maxQueued; ordinary > 0 && waiting+ordinary > allowed {
+		return c.fail(&limits.Error{Limit: limits.BreachPendingCalls, Allowed: c.limits.MaxPendingToolCalls, Detail: fmt.Sprintf(
+			"%d requests at once, where %d may run and %d may wait. None of this batch was started: await smaller batches", waiting+ordinary, c.limits.MaxPendingToolCalls, maxQueued)})
+	}
+	if !c.reserved {
+		if c.host.reserved.Add(1) > c.limits.MaxSuspendedCells {
+			c.host.reserved.Add(-1)
+			return c.fail(errTooMany)
+		}
+		c.reserved = true
+	}
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx == nil {
+		// The calls outlive the exec that started them, not its values.
+		c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(c.outer))
+	}
+	for _, r := range batch {
+		r.asked = now
+		c.pending = append(c.pending, r)
+		switch {
+		case r.method == methodYield:
+			c.dispatched = true
+		case r.method == methodSleep:
+			r.timer = time.AfterFunc(time.Duration(r.milliseconds)*time.Millisecond, func() { c.settle(r, true, []byte("null")) })
+		case c.running < int(c.limits.MaxPendingToolCalls):
+			c.start(r)
+		default:
+			c.queue = append(c.queue, r)
+		}
+	}
+	c.fill()
+	return nil
+}
+
+// fill gives free slots to the queue. A slot that a call leaves goes first to what the cell asks when it gets that
+// call's answer, then to the queue. The caller holds mu.
+func (c *cell) fill() {
+	for len(c.queue) > 0 && c.running < int(c.limits.MaxPendingToolCalls) && c.ending == nil {
+		r := c.queue[0]
+		c.queue = c.queue[1:]
+		c.start(r)
+	}
+}
+
+// start gives a request a slot. The caller holds mu.
+func (c *cell) start(r *request) {
+	c.dispatched = true
+	r.started = true
+	c.running++
+	switch {
+	case r.isCall():
+		c.calls++
+		r.order = c.calls
+		c.counts.call.Add(1)
+		var ctx context.Context
+		ctx, r.cancel = context.WithCancel(c.ctx)
+		c.host.active.Add(1)
+		go c.runCall(ctx, r)
+	case r.method == methodSearch:
+		// The first search of a catalog builds its index; not while the cell's lock is held.
+		c.counts.search.Add(1)
+		c.host.active.Add(1)
+		go func() {
+			defer c.host.active.Done()
+			c.reply(r)(c.search(r))
+		}()
+	case r.method == methodDescribe:
+		c.counts.describe.Add(1)
+		c.answerNow(r, c.describeTool)
+	default:
+		c.answerNow(r, c.saved)
+	}
+}
+
+// answerNow answers a request from memory. The caller holds mu.
+func (c *cell) answerNow(r *request, f func(*request) (json.RawMessage, error)) {
+	value, err := f(r)
+	if err != nil {
+		c.answer(r, false, c.errorReply(r, err, false))
+		return
+	}
+	c.answer(r, true, value)
+}
+
+// reply makes the function that settles a request with a value or an error.
+func (c *cell) reply(r *request) func(json.RawMessage, error) {
+	return func(value json.RawMessage, err error) {
+		if err != nil {
+			c.settle(r, false, c.errorReply(r, err, false))
+			return
+		}
+		c.settle(r, true, value)
+	}
+}
+
+// settle answers a request from any goroutine.
+func (c *cell) settle(r *request, ok bool, payload []byte) {
+	c.mu.Lock()
+	c.answer(r, ok, payload)
+	if !c.driving {
+		c.fill()
+	}
+	c.mu.Unlock()
+}
+
+// inboxLimit is how many bytes of answers may wait for a cell.
+func (c *cell) inboxLimit() int64 { return min(c.limits.MemoryLimitBytes, c.limits.MaxSnapshotBytes) }
+
+// answer keeps an answer for delivery. The caller holds mu.
+func (c *cell) answer(r *request, ok bool, payload []byte) {
+	if r.settled || c.ending != nil {
+		return
+	}
+	if c.inbox+int64(len(payload)) > c.inboxLimit() {
+		ok, payload = false, c.errorReply(r, &catalog.Error{Code: "inbox_full", Message: fmt.Sprintf(
+			"The answer of %d bytes does not fit beside those that wait for the cell (%d bytes in all). Ask for less at a time, or await answers before asking for more.",
+			len(payload), c.inboxLimit())}, r.isCall())
+	}
+	r.settled, r.ok, r.reply = true, ok, payload
+	r.input = nil
+	c.inbox += int64(len(payload))
+	if r.started {
+		c.running--
+	}
+	if r.cancel != nil {
+		r.cancel()
+		r.cancel = nil
+	}
+	c.replies = append(c.replies, r)
+	c.nudge()
+}
+
+// nudge wakes the driver. The caller holds mu.
+func (c *cell) nudge() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// giveUp drops a request that the cell does not want any more. The caller holds mu.
+func (c *cell) giveUp(r *request) {
+	r.stop()
+	for i, q := range c.queue {
+		if q == r {
+			c.queue = append(c.queue[:i], c.queue[i+1:]...)
+			break
+		}
+	}
+	if r.started && !r.settled {
+		c.running--
+	}
+	for i, q := range c.replies {
+		if q == r {
+			c.replies = append(c.replies[:i], c.replies[i+1:]...)
+			c.inbox -= int64(len(r.reply))
+			break
+		}
+	}
+	r.settled = true
+	c.unlist(r)
+}
+
+// location is where a request was made, in the submitted text.
+func (c *cell) location(site guestabi.Site) *transpile.Location {
+	if site.Line == 0 {
+		return nil
+	}
+	p, ok := c.prepared.Position(int(site.Line), int(site.Column))
+	if !ok {
+		return nil
+	}
+	l := c.prepared.Locate(p)
+	return &l
+}
+
+// errorReply is an error as the guest gets it. ran says that the tool was started, so that its effect is not known.
+func (c *cell) errorReply(r *request, err error, ran bool) []byte {
+	reply := struct {
+		Message      string              `json:"message"`
+		Code         string              `json:"code,omitempty"`
+		Tool         string              `json:"tool,omitempty"`
+		EffectStatus string              `json:"effectStatus,omitempty"`
+		Location     *transpile.Location `json:"location,omitempty"`
+		Data         json.RawMessage     `json:"data,omitempty"`
+	}{Message: "the tool failed", Code: catalog.CodeToolError, Location: c.location(r.site)}
+	if e := asToolError(err); e != nil {
+		reply.Message, reply.Code, reply.Data = e.Message, e.Code, e.Data
+	}
+	reply.Message = clip(reply.Message, int(c.limits.MaxOutputBytes))
+	if r.isCall() {
+		reply.Tool = r.tool
+		if ran {
+			reply.EffectStatus = "unknown"
+		}
+	}
+	text, err := marshal(reply)
+	if err != nil {
+		return []byte(`{"message":"the tool failed"}`)
+	}
+	return text
+}
