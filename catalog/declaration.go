@@ -107,13 +107,13 @@ func writeComment(b *strings.Builder, indent string, lines []string) {
 }
 
 // documentation is the comment of a function: its description, and what its parameters say of themselves.
-func documentation(description string, raw []byte, source Source) []string {
+func documentation(description string, raw []byte, source Source, style tsStyle) []string {
 	lines := commentLines(description)
 	doc, err := parseSchema(raw, source)
 	if len(raw) == 0 || err != nil {
 		return lines
 	}
-	w := &typeWriter{style: declarationStyle, active: map[*schemaNode]bool{}, found: map[*schemaNode]bool{}}
+	w := &typeWriter{style: style, active: map[*schemaNode]bool{}, found: map[*schemaNode]bool{}}
 	shape, _ := w.objectShape(doc.root, 0)
 	var params []string
 	for _, name := range sortedKeys(shape.properties) {
@@ -127,11 +127,11 @@ func documentation(description string, raw []byte, source Source) []string {
 			continue
 		}
 		mark := ""
-		if !shape.required[name] {
+		if !shape.required[name] || style.defaults && shape.hasDefault(name) {
 			mark = "?"
 		}
 		params = append(params, "@param "+plainLine(cutUTF16(name, maxKeyBytes), maxKeyBytes)+mark+" "+text)
-		if len(params) == declarationStyle.props {
+		if len(params) == style.props {
 			break
 		}
 	}
@@ -157,7 +157,7 @@ func (e *Entry) declarationFile() string {
 	for _, alias := range slices.Concat(input.aliases, output.aliases) {
 		b.WriteString("type " + alias + ";\n")
 	}
-	writeComment(&b, "", documentation(t.Description, t.InputSchema, t.Source))
+	writeComment(&b, "", documentation(t.Description, t.InputSchema, t.Source, declarationStyle))
 	mark := ""
 	if e.emptyInputFits() {
 		mark = "?"

@@ -32,7 +32,7 @@ func TestHints(t *testing.T) {
 		{"array", `{"type":"array","items":{"type":"string"}}`, `Array<string>`, `Array<string>`},
 		{"array of anything", `{"type":"array"}`, `Array<unknown>`, ``},
 		{"const", `{"const":"x"}`, `"x"`, `"x"`},
-		{"enum", `{"enum":["a","b","a",1,null,true]}`, `"a" | "b" | 1 | null | true`, `"a" | "b" | 1 | null | true`},
+		{"enum", `{"enum":["a","b","a",1,null,true]}`, `"a" | "b" | 1 | true | null`, `"a" | "b" | 1 | true | null`},
 		{"enum too long", `{"type":"string","enum":["1","2","3","4","5","6","7","8","9"]}`, `string`, `string`},
 		{"enum of long strings", `{"enum":["` + long(90) + `","` + long(89) + `"]}`, `string`, `string`},
 		{"nullable", `{"type":"string","nullable":true}`, `string | null`, `string | null`},

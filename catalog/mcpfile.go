@@ -107,7 +107,7 @@ func (t *mcpTool) declaration(b *strings.Builder, indent, name string, used map[
 	for _, alias := range aliases {
 		b.WriteString(indent + "type " + alias + ";\n")
 	}
-	writeComment(b, indent, documentation(tool.Description, tool.InputSchema, SourceMCP))
+	writeComment(b, indent, documentation(tool.Description, tool.InputSchema, SourceMCP, mcpStyle))
 	mark := ""
 	if t.arguments().optional {
 		mark = "?"

@@ -84,7 +84,10 @@ func (v *View) resolveMCP(path, rest string) (Node, bool) {
 	tree := v.proj.mcp
 	switch rest {
 	case "":
-		return Node{Kind: NodeNamespace, Path: path}, path == "MCP"
+		if path != "MCP" {
+			return Node{}, false
+		}
+		return Node{Kind: NodeNamespace, Path: path}, true
 	case "$api":
 		return Node{Kind: NodeLocal, Path: path, Untrusted: true, local: func([]json.RawMessage) (json.RawMessage, error) {
 			return tree.rootAPI(v.permits), nil

@@ -49,6 +49,16 @@ func (s *objectShape) add(n *schemaNode) {
 	}
 }
 
+// hasDefault reports whether a schema of that property has a default.
+func (s *objectShape) hasDefault(name string) bool {
+	for _, n := range s.properties[name] {
+		if _, ok := n.object["default"]; ok {
+			return true
+		}
+	}
+	return false
+}
+
 // objectShape collects the shape of an object schema; false when n, or a part of it, is something else.
 func (w *typeWriter) objectShape(n *schemaNode, level int) (objectShape, bool) {
 	shape := objectShape{properties: map[string][]*schemaNode{}, required: map[string]bool{}}
@@ -145,7 +155,7 @@ func (w *typeWriter) renderObject(s objectShape, depth int) typeText {
 		}
 		out.whole = out.whole && t.whole
 		mark := "?: "
-		if s.required[name] {
+		if s.required[name] && !(w.style.defaults && depth == 0 && s.hasDefault(name)) {
 			mark = ": "
 		}
 		members = append(members, key(name)+mark+t.text)

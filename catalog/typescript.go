@@ -20,13 +20,14 @@ type tsStyle struct {
 	// what cannot be said. Without it the text is a hint: required keys first, "..." for what is left out.
 	declaration bool
 	bounds      bool // number ranges in comments
+	defaults    bool // properties of the outermost object that have a default are optional: somebody fills them in
 }
 
 var (
 	inputHintStyle   = tsStyle{chars: 300, depth: 4, props: 16, union: 5, enum: 8, enumChars: 96, nodes: 256, bounds: true}
 	outputHintStyle  = tsStyle{chars: 800, depth: 6, props: 22, union: 5, enum: 8, enumChars: 96, nodes: 512}
 	declarationStyle = tsStyle{chars: 32_768, depth: 12, props: 256, union: 64, enum: 256, enumChars: 16_384, nodes: 4096, declaration: true}
-	mcpStyle         = tsStyle{chars: 16_384, depth: 8, props: 256, union: 8, enum: 16, enumChars: 2048, nodes: 2048, declaration: true}
+	mcpStyle         = tsStyle{chars: 16_384, depth: 8, props: 256, union: 8, enum: 16, enumChars: 2048, nodes: 2048, declaration: true, defaults: true}
 )
 
 const maxKeyBytes = 128
@@ -213,6 +214,9 @@ func (w *typeWriter) join(parts []typeText) typeText {
 				texts = append(texts, text)
 			}
 		}
+	}
+	if i := slices.Index(texts, "null"); i >= 0 {
+		texts = append(slices.Delete(texts, i, i+1), "null") // last, where readers look for it
 	}
 	out.text, out.union = strings.Join(texts, " | "), len(texts) > 1
 	return out

@@ -97,7 +97,9 @@ func TestDeniedToolsAreNowhere(t *testing.T) {
 		Tool{Name: "bad__forbidden", Description: "forbidden", Source: SourceMCP, MCP: &MCPTool{Server: "bad", Tool: "forbidden"}, Run: echo},
 	)
 	if err := c.RegisterNamespace(Namespace{ID: "n", Plugin: "plug", Global: "Forbidden", Requires: []string{"forbidden"}, Prompt: func(Session) string { return "forbidden" },
-		Scope: func(Session) (map[string]any, error) { return map[string]any{"f": NamespaceTool("forbidden", nil)}, nil }}); err != nil {
+		Scope: func(Session) (map[string]any, error) {
+			return map[string]any{"f": NamespaceTool("forbidden", nil)}, nil
+		}}); err != nil {
 		t.Fatal(err)
 	}
 	if v := c.Snapshot().View(nil); v.Len() != 3 || !strings.Contains(strings.ToLower(everythingOf(t, v)), "forbidden") {
