@@ -29,7 +29,7 @@ type Error struct {
 	// Hint is one sentence about what to do, or "".
 	Hint string
 
-	plain bool // a bracket too many: no other parser says it better
+	plain, sure bool // as in parseError
 }
 
 const nothingRan = "No tools were called; correct the source and submit it again."
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 
 // syntaxError turns a parser's failure into an Error about the submitted text.
 func (a *attempt) syntaxError(pe *parseError, layers []layer) *Error {
-	e := &Error{Kind: KindSyntax, Message: pe.msg, Hint: pe.hint, plain: pe.plain}
+	e := &Error{Kind: KindSyntax, Message: pe.msg, Hint: pe.hint, plain: pe.plain, sure: pe.sure}
 	e.Location = a.locate(pe.at, layers)
 	return e
 }

@@ -37,11 +37,13 @@ type compiled struct {
 	back    layer  // from text to the text that was given
 	// returned says that the text's last return came from an export default: it is called if it is a function.
 	returned bool
+	// keepLast says that the text that was given has no last expression, whatever this one ends in.
+	keepLast bool
 }
 
 // secondOpinion asks esbuild about a text that this package's parser refused with best.
 func (a *attempt) secondOpinion(best *Error) (*Cell, *Error) {
-	if !fitForOpinion(a.text) {
+	if best.sure || !fitForOpinion(a.text) {
 		return nil, best
 	}
 	if a.opts.Language != TypeScript {
@@ -106,6 +108,7 @@ func (a *attempt) compile(p *parser) (*Cell, *Error, bool) {
 		a.notes = append(a.notes[:len(a.notes):len(a.notes)], noteExport)
 	}
 	out.returned = x.found
+	out.keepLast = p.body.last.kind != stmtExpr && p.body.functions < p.body.statements
 	cell, err := a.finish(out, TypeScript, layers)
 	return cell, err, true
 }
@@ -125,7 +128,7 @@ func (a *attempt) finish(out *compiled, as Language, layers []layer) (*Cell, *Er
 		if out.returned {
 			p.body.returned = true
 		}
-		if pl, e = planBody(p, a.opts.KeepLast); e != nil {
+		if pl, e = planBody(p, a.opts.KeepLast || out.keepLast); e != nil {
 			return nil, a.syntaxError(e, layers)
 		}
 	} else if err := a.contained(out.text); err != nil {

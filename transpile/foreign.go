@@ -36,6 +36,10 @@ func recognise(source string, syntax *Error) *Error {
 	text := strings.TrimSpace(strings.TrimPrefix(source, "\ufeff"))
 	what := ""
 	switch {
+	case fenceLines(text) > 2:
+		e := notCode(aProse+" with several blocks of code", nil)
+		e.Hint = "Send one block of code, without fences and without text around it."
+		return e
 	case (text[0] == '{' || text[0] == '[') && json.Valid([]byte(text)):
 		what = aJSON
 	case looksLikePatch(text):

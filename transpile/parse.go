@@ -46,6 +46,7 @@ type parser struct {
 	findings  []finding   // module syntax
 	oddBreaks []int32     // line terminators that the engine counts otherwise than the language does
 	edits     []edit      // how module syntax is taken out of the text
+	fences    bool        // a template is called as a function, as where Markdown fences are read as templates
 	exports   bool        // an export keyword or list was among it
 
 	ts tsState
@@ -56,7 +57,8 @@ type parseError struct {
 	at    int
 	msg   string
 	hint  string
-	plain bool // no other parser says it better
+	plain bool // it says what is wrong; another parser's message is no better
+	sure  bool // the engine refuses it too, whatever esbuild says
 	final bool // not to be tried on another parser
 }
 
@@ -169,7 +171,6 @@ func (p *parser) parseBody() {
 		if p.tok.kind == kindRBrace {
 			p.failHint(int(p.tok.start), "Unexpected }: no { is open here",
 				"The text runs as the body of one async function and must be complete in itself.")
-			p.err.plain = true
 			break
 		}
 		p.noteTop(p.statement(stmtTop))

@@ -30,7 +30,7 @@ func (p *parser) declarations(k declKind, needsInit, inFor bool) (n int, hasInit
 			p.refuseCoverInit()
 		} else if !inFor && p.err == nil && (needsInit || name.kind != kindIdent) {
 			if name.kind != kindIdent {
-				p.wanted("= after a destructuring pattern")
+				p.failSurely(int(p.tok.start), "A destructuring pattern needs a value: write = after it")
 			} else {
 				p.missingInit(name)
 			}
@@ -46,11 +46,11 @@ func (p *parser) declarations(k declKind, needsInit, inFor bool) (n int, hasInit
 func (p *parser) missingInit(name token) {
 	switch p.tok.kind {
 	case kindSemicolon, kindComma, kindRBrace, kindEOF:
-		p.fail(int(name.start), "The constant %q needs a value: write = after its name", p.text(name))
+		p.failSurely(int(name.start), "The constant %q needs a value: write = after its name", p.text(name))
 		return
 	}
 	if p.tok.newline {
-		p.fail(int(name.start), "The constant %q needs a value: write = after its name", p.text(name))
+		p.failSurely(int(name.start), "The constant %q needs a value: write = after its name", p.text(name))
 		return
 	}
 	p.wanted("= after the name of a constant")

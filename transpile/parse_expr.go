@@ -21,6 +21,7 @@ const (
 	exprFunction
 	exprClass
 	exprString
+	exprTemplate
 	exprUnary
 	exprUpdate
 	exprOr

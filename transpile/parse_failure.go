@@ -23,11 +23,18 @@ func (p *parser) fail(at int, format string, args ...any) {
 
 func (p *parser) failHint(at int, msg, hint string) {
 	if p.err == nil {
-		p.err = &parseError{at: at, msg: msg, hint: hint}
+		p.err = &parseError{at: at, msg: msg, hint: hint, plain: true}
 	}
 	end := int32(len(p.src))
 	p.tok = token{kind: kindEOF, start: end, end: end}
 	p.pos = len(p.src)
+}
+
+// failSurely is fail where esbuild is known to let through what the engine does not.
+func (p *parser) failSurely(at int, format string, args ...any) {
+	first := p.err == nil
+	p.fail(at, format, args...)
+	p.err.sure = p.err.sure || first
 }
 
 // unexpected fails at the current token.
@@ -35,6 +42,7 @@ func (p *parser) unexpected() {
 	if p.err != nil {
 		return
 	}
+	defer p.unsure()
 	at := int(p.tok.start)
 	if p.tok.kind == kindEOF {
 		p.failHint(at, "The source ends too early", "Something is not finished; the text may have been cut off.")
@@ -43,11 +51,15 @@ func (p *parser) unexpected() {
 	p.fail(at, "Unexpected %s", p.describe(p.tok))
 }
 
+// unsure says of the failure that another parser may explain it better.
+func (p *parser) unsure() { p.err.plain = false }
+
 // wanted fails at the current token and says what should stand there.
 func (p *parser) wanted(what string) {
 	if p.err != nil {
 		return
 	}
+	defer p.unsure()
 	if p.tok.kind == kindEOF {
 		p.fail(int(p.tok.start), "The source ends where %s was expected", what)
 		return

@@ -179,7 +179,7 @@ func (p *parser) bindingProperty(k declKind) {
 	}
 	if name.kind != kindIdent {
 		if name.kind.reserved() && p.err == nil {
-			p.fail(int(name.start), "%q is a reserved word: write %s: name", p.src[name.start:name.end], p.src[name.start:name.end])
+			p.failSurely(int(name.start), "%q is a reserved word: write %s: name", p.src[name.start:name.end], p.src[name.start:name.end])
 			return
 		}
 		p.wanted(":")

@@ -63,6 +63,7 @@ func (p *parser) suffixes(e expr, calls bool) expr {
 			p.arguments()
 			e = expr{kind: exprOther, start: start, end: p.prevEnd}
 		case kindTemplate:
+			p.fences = p.fences || e.kind == exprTemplate
 			p.template()
 			e = expr{kind: exprOther, start: start, end: p.prevEnd}
 		case kindNot:
@@ -182,7 +183,7 @@ func (p *parser) primary() expr {
 		return expr{kind: exprString, start: t.start, end: t.end}
 	case kindTemplate:
 		p.template()
-		return expr{kind: exprOther, start: t.start, end: p.prevEnd}
+		return expr{kind: exprTemplate, start: t.start, end: p.prevEnd}
 	case kindSlash, kindAssignOp:
 		if p.src[t.start] != '/' {
 			break

@@ -40,6 +40,7 @@ func (p *parser) closing(k kind, open int32) {
 		p.failHint(int(p.tok.start), "", "")
 		return
 	}
+	defer p.unsure()
 	line, column := lineColumn(p.src, int(open))
 	opener := p.src[open : open+1]
 	if p.tok.kind == kindEOF {

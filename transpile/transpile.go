@@ -148,6 +148,11 @@ func (a *attempt) javaScript(text string, as Language, layers []layer) (cell *Ce
 	if p.err != nil {
 		return nil, a.syntaxError(p.err, layers), p.err.final
 	}
+	if p.fences && a.text == a.source {
+		if _, ok := onlyFence(a.source); ok {
+			return nil, &Error{Kind: KindSyntax, Message: "There is text around the fenced code"}, true
+		}
+	}
 	if e := a.moduleError(p.findings, layers); e != nil {
 		return nil, e, true
 	}

@@ -105,6 +105,16 @@ func onlyFence(source string) (w wrapping, ok bool) {
 	return w, true
 }
 
+// fenceLines counts the lines that open or close a fence.
+func fenceLines(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if fenceMark(strings.TrimLeft(line, " \t")) != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // fenceMark is the run of three or more backticks or tildes that s begins with, or "".
 func fenceMark(s string) string {
 	if len(s) < 3 || s[0] != '`' && s[0] != '~' {
