@@ -28,8 +28,10 @@ func (c *cell) runCall(ctx context.Context, r *request) {
 		}
 		record(out)
 	}
+	if log := c.host.log.Debug(); log.Enabled() {
+		log.Str("run", c.id).Str("tool", r.tool).RawJSON("input", bounded(call.Input, 256)).Dur("took", time.Since(started)).Err(err).Msg("nested call ended")
+	}
 	if err != nil {
-		c.host.log.Debug().Str("run", c.id).Str("tool", r.tool).Err(err).Msg("nested call failed")
 		c.settle(r, false, c.errorReply(r, err, ran))
 		return
 	}

@@ -1,6 +1,6 @@
 // Package host runs cells for an agent: Exec runs a cell against a catalog, Wait goes on with one that was suspended.
 //
-//	tools := catalog.New(nil)
+//	tools := host.NewCatalog(nil)
 //	tools.Add(catalog.Func("add", "Add two numbers.", func(ctx context.Context, in struct{ A, B int }) (int, error) {
 //		return in.A + in.B, nil
 //	}))

@@ -231,6 +231,7 @@ func (h *Host) Wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		}
 		return c.fail(err)
 	}
+	h.log.Debug().Str("run", c.id).Msg("cell resumes")
 	return c.drive(ctx, nil)
 }
 

@@ -49,6 +49,16 @@ type Options struct {
 	Logger *zerolog.Logger
 }
 
+// NewCatalog makes a catalog whose callable names keep clear of every global of the engine.
+func NewCatalog(options *catalog.Options) *catalog.Catalog {
+	var o catalog.Options
+	if options != nil {
+		o = *options
+	}
+	o.Reserved = append(append([]string(nil), o.Reserved...), quickjs.Globals()...)
+	return catalog.New(&o)
+}
+
 // Scope says for whom a cell runs. A cell can be waited for only with the scope it was started with.
 type Scope struct {
 	Session  string `json:"session,omitempty"`
@@ -94,7 +104,7 @@ func New(options *Options) (*Host, error) {
 		h.log = *h.options.Logger
 	}
 	if h.options.Catalog == nil {
-		h.options.Catalog = catalog.New(nil)
+		h.options.Catalog = NewCatalog(nil)
 	}
 	if len(h.options.VisibleTools) == 0 {
 		h.options.VisibleTools = []string{"exec", "wait"}

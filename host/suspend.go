@@ -18,6 +18,7 @@ func (c *cell) park() {
 	}
 	c.vm.Close()
 	c.vm, c.parked = nil, s
+	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Msg("cell parked while its tools run")
 }
 
 // suspend ends an exec or a wait with a cell that goes on later.
@@ -40,6 +41,7 @@ func (c *cell) suspend(ctx context.Context) *Result {
 		c.vm.Close()
 	}
 	c.vm, c.parked = nil, nil
+	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Time("expires", expires).Msg("cell suspended")
 
 	r := c.result(Waiting)
 	fitted := c.output.Fit(nil, 0)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -154,6 +156,30 @@ func (l Limits) Merge(over Limits) Limits {
 		}
 	}
 	return l
+}
+
+// Set sets one limit from "name=number", the name as in JSON.
+func (l *Limits) Set(assignment string) error {
+	name, text, ok := strings.Cut(assignment, "=")
+	if !ok {
+		return fmt.Errorf("limits: %q is not NAME=NUMBER", assignment)
+	}
+	for _, t := range table {
+		if string(t.Name) != name {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return fmt.Errorf("limits: %s takes a whole number of %s, not %q", name, t.Unit, text)
+		}
+		*t.field(l) = n
+		return nil
+	}
+	names := make([]string, len(table))
+	for i, t := range table {
+		names[i] = string(t.Name)
+	}
+	return fmt.Errorf("limits: there is no limit %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // Timeout is TimeoutMs as a duration.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 )
 
 // The built guest. The folder holds a tracked README, so that the package compiles before the guest is made.
@@ -26,10 +27,37 @@ type Manifest struct {
 	Flags        []string `json:"flags"`
 	ImageSHA256  string   `json:"imageSHA256"`
 	WITSHA256    string   `json:"witSHA256"`
+	Globals      []string `json:"globals"`
 }
 
-// Guest returns the embedded guest module and its manifest, or ErrNoGuest.
+// Globals lists the names that every cell's global object has, sorted: no tool may be a bare global of such a name. Nil
+// without a guest.
+func Globals() []string {
+	_, m, err := Guest()
+	if err != nil {
+		return nil
+	}
+	return m.Globals
+}
+
+// Guest returns the embedded guest module and its manifest, or ErrNoGuest. The caller must not change them.
 func Guest() ([]byte, *Manifest, error) {
+	g := loadGuest()
+	return g.module, g.manifest, g.err
+}
+
+type loadedGuest struct {
+	module   []byte
+	manifest *Manifest
+	err      error
+}
+
+var loadGuest = sync.OnceValue(func() loadedGuest {
+	module, manifest, err := readGuest()
+	return loadedGuest{module, manifest, err}
+})
+
+func readGuest() ([]byte, *Manifest, error) {
 	module, err := guestFiles.ReadFile("guest/guest.wasm")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, ErrNoGuest

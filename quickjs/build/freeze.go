@@ -25,7 +25,7 @@ const trial = `
 const value = await trial({q: "a"});
 const [a, b] = await Promise.all([tools.trial({n: 1, list: [1, "two"]}), tools.call("trial", {})]);
 try { null.x } catch (e) { console.log(e.message, {a}) }
-text("t"); json({b});
+text(JSON.stringify(Object.getOwnPropertyNames(globalThis).filter((n) => typeof n === "string").sort())); json({b});
 const m = new Map([["k", 1]]), s = new Set([1]);
 for (const x of [3, 1, 2].sort().map((n) => n + 1).filter(Boolean)) m.set(x, ` + "`${x}`" + `);
 return {n: value.n + 1, m, s, list: [1.5, true, null, ...s]}`
@@ -37,12 +37,12 @@ const (
 )
 
 // freeze starts the engine in the linked module, evaluates the prelude, runs a trial cell, and returns the module with
-// the memory that results as its data. Clock and entropy are fixed, so the same input gives the same bytes.
-func freeze(raw, prelude []byte) ([]byte, error) {
+// the memory that results as its data, and the names of the engine's globals, which no tool may take. Clock and entropy are fixed, so the same input gives the same bytes.
+func freeze(raw, prelude []byte) (image []byte, globals []string, err error) {
 	engine := wasmtime.NewEngine()
 	module, err := wasmtime.NewModule(engine, raw)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	store := wasmtime.NewStore(engine)
 	defer store.Close()
@@ -55,32 +55,36 @@ func freeze(raw, prelude []byte) ([]byte, error) {
 	for _, t := range module.Imports() {
 		i, ok := bound[*t.Name()]
 		if !ok || t.Module() != guestabi.Module || t.Type().FuncType() == nil {
-			return nil, fmt.Errorf("the linked module imports %s %s, which is not in the host ABI", t.Module(), *t.Name())
+			return nil, nil, fmt.Errorf("the linked module imports %s %s, which is not in the host ABI", t.Module(), *t.Name())
 		}
 		if err := linker.FuncNew(t.Module(), i.Name, t.Type().FuncType(), g.binding(i)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if g.instance, err = linker.Instantiate(store, module); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := g.call(initialize); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	at, err := g.write(prelude)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := g.call(buildStart, at, int32(len(prelude))); err != nil {
-		return nil, fmt.Errorf("the prelude does not start: %w", err)
+		return nil, nil, fmt.Errorf("the prelude does not start: %w", err)
 	}
 	if err := g.trial(); err != nil {
-		return nil, fmt.Errorf("the trial cell: %w", err)
+		return nil, nil, fmt.Errorf("the trial cell: %w", err)
 	}
 	if _, err := g.call(buildEnd); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rewrite(raw, bytes.Clone(g.Memory()))
+	if len(g.globals) == 0 {
+		return nil, nil, errors.New("the trial cell did not name the engine's globals")
+	}
+	image, err = rewrite(raw, bytes.Clone(g.Memory()))
+	return image, g.globals, err
 }
 
 // rewrite gives a module another memory: as large as the one given, with its contents as data. The stack, which lies

@@ -35,6 +35,7 @@ type Manifest struct {
 	Flags        []string `json:"flags"`
 	ImageSHA256  string   `json:"imageSHA256"` // of guest.wasm
 	WITSHA256    string   `json:"witSHA256"`
+	Globals      []string `json:"globals"`     // the names that every cell's global object has, sorted
 	InputSHA256  string   `json:"inputSHA256"` // of everything above and of our own sources: when it is the same, nothing is built
 }
 
@@ -95,7 +96,7 @@ func build(root, out string, force bool) error {
 		return err
 	}
 	step("starting the engine and freezing its memory")
-	image, err := freeze(raw, prelude)
+	image, globals, err := freeze(raw, prelude)
 	if err != nil {
 		return err
 	}
@@ -107,6 +108,7 @@ func build(root, out string, force bool) error {
 		return fmt.Errorf("the guest does not match wit/codemode.wit:\n%s", report)
 	}
 	m.ImageSHA256 = hash(image)
+	m.Globals = globals
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}

@@ -1,0 +1,61 @@
+# make run    builds everything and runs the example cell
+# make test   builds everything and runs every check and test
+# make help   lists the rest
+
+GO     ?= go
+GUEST  := quickjs/guest/guest.wasm
+BINARY := bin/codemode
+
+.PHONY: help run test check build guest abi bench clean fuzz component
+
+help:
+	@echo "make run        build the guest and the command, and run examples/trip.ts"
+	@echo "make test       formatting, vet, guest, tests, race detector, examples"
+	@echo "make build      bin/codemode"
+	@echo "make guest      quickjs/guest/guest.wasm from QuickJS-NG source (QUICKJS_SRC=dir for another tree)"
+	@echo "make abi        compare the guest, the bindings and the WIT"
+	@echo "make component  wrap the guest as a WebAssembly component and run a cell in it on Node"
+	@echo "make bench      measure, with the peers from npm side by side"
+	@echo "make fuzz       each fuzz target for FUZZTIME (default 30s)"
+	@echo "make clean      remove what was built"
+
+run: build
+	$(BINARY) exec examples/trip.ts --tools examples/tools.json --timeout 1s --format text --verbose
+
+test: check guest
+	$(GO) build ./...
+	$(GO) test ./...
+	$(GO) test -race -short ./host ./quickjs ./catalog ./limits
+	$(MAKE) --no-print-directory abi
+	$(BINARY) exec examples/trip.ts --tools examples/tools.json --format json
+
+check:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+
+build: guest
+	$(GO) build -o $(BINARY) ./cmd/codemode
+
+# The build itself finds out whether anything changed.
+guest:
+	@$(GO) run ./quickjs/build
+
+abi: build
+	$(BINARY) abi --check
+
+component: guest
+	$(GO) test -count=1 -v ./component
+
+bench: build
+	$(BINARY) bench --peers
+
+FUZZTIME ?= 30s
+fuzz:
+	@for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -rf bin quickjs/guest/guest.wasm quickjs/guest/manifest.json

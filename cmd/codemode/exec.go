@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"codemode/host"
+	"codemode/limits"
+	"codemode/transpile"
+)
+
+type execFlags struct {
+	code     string
+	language string
+	format   string
+	noWait   bool
+	catalogFlags
+	limitFlags
+}
+
+func newExec(s streams) *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Use:   "exec [FILE | -]",
+		Short: "Run a cell and print its result",
+		Long: `Run a cell from FILE, from standard input (-), or from -e CODE, and print its result.
+
+A cell is the body of an async function: it may use await and return, and the value
+of its last expression is returned. It finds the tools of --tools as functions:
+await name({...}), catalog.search("what to do"), tools.describe(id).
+
+When the cell is suspended, exec waits for it until it has ended; with --no-wait it
+prints the waiting result. Output is one line of JSON, or text when a person reads it.
+
+Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
+		Example: `  codemode exec -e 'return 1 + 2'
+  codemode exec -e 'const n: number = 3; return n' --language typescript
+  codemode exec examples/trip.ts --tools examples/tools.json --verbose
+  codemode exec cell.js --timeout 500ms --memory 16MiB --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, s) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.code, "eval", "e", "", "run `CODE` instead of a file")
+	flags.StringVar(&f.language, "language", "", "javascript or typescript (default: JavaScript first, then TypeScript)")
+	flags.StringVar(&f.format, "format", "", "json or text (default: text on a terminal, json elsewhere)")
+	flags.BoolVar(&f.noWait, "no-wait", false, "print a waiting result instead of waiting")
+	f.catalogFlags.add(cmd)
+	f.limitFlags.add(cmd)
+	return cmd
+}
+
+func (f *execFlags) run(cmd *cobra.Command, args []string, s streams) error {
+	switch f.language {
+	case "", string(transpile.JavaScript), string(transpile.TypeScript):
+	default:
+		return usageError{fmt.Errorf("--language is javascript or typescript, not %q", f.language)}
+	}
+	switch f.format {
+	case "":
+		f.format = "json"
+		if terminal(s.out) {
+			f.format = "text"
+		}
+	case "json", "text":
+	default:
+		return usageError{fmt.Errorf("--format is json or text, not %q", f.format)}
+	}
+	code, err := f.source(cmd, args, s)
+	if err != nil {
+		return err
+	}
+	cellLimits, err := f.limits()
+	if err != nil {
+		return err
+	}
+	session, err := f.open(cmd.Context(), s, cellLimits)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	scope := host.Scope{Session: "command"}
+	print := printer{s, f.format}
+	result := session.host.Exec(cmd.Context(), scope, host.ExecInput{Code: code, Language: transpile.Language(f.language)})
+	for result.Status == host.Waiting && !f.noWait {
+		if f.format == "text" {
+			print.output(result) // what it has said so far
+		}
+		result = session.host.Wait(cmd.Context(), scope, host.WaitInput{RunID: result.RunID})
+	}
+	if err := print.result(result); err != nil {
+		return err
+	}
+	switch result.Status {
+	case host.Completed:
+		return nil
+	case host.Waiting:
+		return exitCode(exitWaiting)
+	}
+	return exitCode(exitFailed)
+}
+
+// source reads the cell.
+func (f *execFlags) source(cmd *cobra.Command, args []string, s streams) (string, error) {
+	if cmd.Flags().Changed("eval") {
+		if len(args) > 0 {
+			return "", usageError{errors.New("give -e CODE or a file, not both")}
+		}
+		return f.code, nil
+	}
+	switch len(args) {
+	case 0:
+		return "", usageError{errors.New("exec needs a file, - for standard input, or -e CODE")}
+	case 1:
+	default:
+		return "", usageError{fmt.Errorf("exec runs one file, but %d are given", len(args))}
+	}
+	read := func() ([]byte, error) { return os.ReadFile(args[0]) }
+	if args[0] == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(s.in) }
+	}
+	text, err := read()
+	if err != nil {
+		return "", usageError{err}
+	}
+	return string(text), nil
+}
+
+// limitFlags set the limits that people change most, and any other by its name.
+type limitFlags struct {
+	timeout time.Duration
+	memory  string
+	fuel    int64
+	others  []string
+}
+
+func (f *limitFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.DurationVar(&f.timeout, "timeout", 0, "time for the exec and for each wait, 100ms to 60s (default 10s)")
+	flags.StringVar(&f.memory, "memory", "", "memory that the cell may add, 1MiB to 1GiB (default 64MiB)")
+	flags.Int64Var(&f.fuel, "fuel", 0, "WebAssembly instructions the cell may run (default: not metered)")
+	flags.StringArrayVar(&f.others, "limit", nil, "any limit as `NAME=NUMBER`; `codemode limits` lists them")
+}
+
+func (f *limitFlags) limits() (limits.Limits, error) {
+	var l limits.Limits
+	for _, text := range f.others {
+		if err := l.Set(text); err != nil {
+			return l, usageError{err}
+		}
+	}
+	if f.timeout < 0 || f.fuel < 0 {
+		return l, usageError{errors.New("--timeout and --fuel cannot be negative")}
+	}
+	if f.timeout > 0 {
+		l.TimeoutMs = max(1, f.timeout.Milliseconds())
+	}
+	if f.fuel > 0 {
+		l.Fuel = f.fuel
+	}
+	if f.memory != "" {
+		n, err := parseBytes(f.memory)
+		if err != nil {
+			return l, usageError{fmt.Errorf("--memory: %w", err)}
+		}
+		l.MemoryLimitBytes = n
+	}
+	return l.Clamp(), nil
+}

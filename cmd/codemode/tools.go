@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"codemode/catalog"
+)
+
+// The commands for people who set a catalog up: what would a model find?
+
+func newTools(s streams) *cobra.Command {
+	var f catalogFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "tools",
+		Short:   "List the tools that a cell would find",
+		Example: "  codemode tools --tools examples/tools.json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			view, err := f.view(s)
+			if err != nil {
+				return err
+			}
+			return printEntries(s, view.Entries(catalog.SurfaceCatalog), asJSON)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newSearch(s streams) *cobra.Command {
+	var f catalogFlags
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "search QUERY",
+		Short:   "Search the catalog as a cell would",
+		Example: `  codemode search "convert money" --tools examples/tools.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("search needs a query, such as %q", "send a mail")}
+			}
+			view, err := f.view(s)
+			if err != nil {
+				return err
+			}
+			hits, err := view.Search(strings.Join(args, " "), limit, catalog.SurfaceCatalog)
+			if err != nil {
+				return usageError{err}
+			}
+			return printEntries(s, hits, asJSON)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().IntVar(&limit, "limit", 8, "most hits")
+	return cmd
+}
+
+func newDescribe(s streams) *cobra.Command {
+	var f catalogFlags
+	cmd := &cobra.Command{
+		Use:     "describe NAME",
+		Short:   "Print everything the catalog knows of a tool, as JSON",
+		Example: "  codemode describe get_weather --tools examples/tools.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("describe needs the name or id of one tool")}
+			}
+			view, err := f.view(s)
+			if err != nil {
+				return err
+			}
+			entry, err := find(view, args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.out, indented(entry.Describe(true)))
+			return nil
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// find takes an id, a name, or a callable name.
+func find(view *catalog.View, name string) (*catalog.Entry, error) {
+	entry, err := view.Lookup(name)
+	if err == nil {
+		return entry, nil
+	}
+	if e, ok := view.Callable(name); ok {
+		return e, nil
+	}
+	if n, ok := view.Resolve(name); ok && n.Entry != nil {
+		return n.Entry, nil
+	}
+	return nil, err
+}
+
+func newTypes(s streams) *cobra.Command {
+	var f catalogFlags
+	var out string
+	cmd := &cobra.Command{
+		Use:   "types [FILE...]",
+		Short: "Write the TypeScript declarations of the tools",
+		Long: `Write the declaration files that a cell can read with API.read: tools/<name>.d.ts and
+mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
+		Example: "  codemode types --tools examples/tools.json --out types",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			view, err := f.view(s)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				files, err := view.Files("")
+				if err != nil {
+					return err
+				}
+				for _, file := range files {
+					args = append(args, file.Path)
+				}
+			}
+			for _, path := range args {
+				file, err := view.ReadFile(path)
+				if err != nil {
+					return usageError{err}
+				}
+				if out == "" {
+					fmt.Fprintf(s.out, "// %s\n%s\n", file.Path, strings.TrimSuffix(file.Content, "\n"))
+					continue
+				}
+				to := filepath.Join(out, filepath.FromSlash(file.Path))
+				if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+					return err
+				}
+				if err := os.WriteFile(to, []byte(file.Content), 0o644); err != nil {
+					return err
+				}
+				fmt.Fprintln(s.out, to)
+			}
+			return nil
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&out, "out", "", "write the files into `DIR`")
+	return cmd
+}
+
+func (f *catalogFlags) view(s streams) (*catalog.View, error) {
+	c, err := f.load(s)
+	if err != nil {
+		return nil, err
+	}
+	view := c.Snapshot().View(nil)
+	if view.Len() == 0 {
+		return nil, usageError{errNoTools}
+	}
+	return view, nil
+}
+
+func printEntries(s streams, entries []*catalog.Entry, asJSON bool) error {
+	if asJSON {
+		list := []json.RawMessage{}
+		for _, e := range entries {
+			list = append(list, e.Compact())
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%s\n", text)
+		return err
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tINPUT\tDESCRIPTION")
+	for _, e := range entries {
+		description, _, _ := strings.Cut(e.Description(), "\n")
+		fmt.Fprintf(w, "%s\t%s\t%.100s\n", e.CallableName(), e.InputHint(), description)
+	}
+	return w.Flush()
+}
