@@ -30,6 +30,7 @@ type Error struct {
 	Hint string
 
 	plain, sure bool // as in parseError
+	reached     int
 }
 
 const nothingRan = "No tools were called; correct the source and submit it again."
@@ -57,7 +58,7 @@ func (e *Error) Error() string {
 
 // syntaxError turns a parser's failure into an Error about the submitted text.
 func (a *attempt) syntaxError(pe *parseError, layers []layer) *Error {
-	e := &Error{Kind: KindSyntax, Message: pe.msg, Hint: pe.hint, plain: pe.plain, sure: pe.sure}
+	e := &Error{Kind: KindSyntax, Message: pe.msg, Hint: pe.hint, plain: pe.plain, sure: pe.sure, reached: pe.reached}
 	e.Location = a.locate(pe.at, layers)
 	return e
 }

@@ -1,6 +1,7 @@
 package transpile
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -66,12 +67,22 @@ func (a *attempt) secondOpinion(best *Error) (*Cell, *Error) {
 	if strings.Contains(a.text, "</") || strings.Contains(a.text, "/>") {
 		if _, err := a.transform(a.text, api.LoaderTSX, nil); err == nil {
 			return nil, &Error{
-				Kind: KindLanguage, Message: "JSX is not supported", Location: best.Location,
+				Kind: KindLanguage, Message: "JSX is not supported", Location: a.firstTag(),
 				Hint: "Build strings or plain objects instead of elements.",
 			}
 		}
 	}
 	return nil, best
+}
+
+var jsxTag = regexp.MustCompile(`(?:^|[\s(=>,?:&|\[{}])(<(?:>|[A-Za-z][\w.]*[\s/>]))`)
+
+// firstTag is where JSX begins.
+func (a *attempt) firstTag() *Location {
+	if m := jsxTag.FindStringSubmatchIndex(a.text); m != nil {
+		return locationAt(a.source, m[2])
+	}
+	return nil
 }
 
 // settle finishes what esbuild accepted. If it turns out not to be one function's body, refused stands.
@@ -230,7 +241,7 @@ func (a *attempt) esbuildError(m api.Message, text string, skip int, layers []la
 		e.Message = "The source ends too early"
 		e.Hint = "Something is not finished; the text may have been cut off."
 	}
-	e.Location = a.locate(offset, layers)
+	e.Location, e.reached = a.locate(offset, layers), offset
 	return e
 }
 

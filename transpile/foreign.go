@@ -182,6 +182,10 @@ func looksLikeShell(head string) bool {
 func looksLikeProse(line string) bool {
 	words, letters, others := 0, 0, 0
 	for _, f := range strings.Fields(line) {
+		switch f {
+		case "const", "var", "function", "async", "await", "typeof", "instanceof", "=>":
+			return false
+		}
 		f = strings.TrimRight(strings.Trim(f, `"'()*_`), ".,:;!?")
 		word := f != ""
 		for _, r := range f {
@@ -196,7 +200,7 @@ func looksLikeProse(line string) bool {
 			words++
 		}
 	}
-	if strings.ContainsAny(line, "{}=;<>") || words < 4 || letters < 10*others {
+	if strings.ContainsAny(line, "{}=;<>") || words < 4 || letters < 10*others || letters < 3*words {
 		return false
 	}
 	first, _, _ := strings.Cut(line, " ")

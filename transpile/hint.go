@@ -8,13 +8,15 @@ import (
 // JavaScript: `ls -la` subtracts la from ls. Such a text is run, since it may mean what it says, but when its names turn out
 // not to exist this is what to add to the error.
 func (c *Cell) RuntimeHint() string {
-	line := strings.TrimSpace(c.source)
-	if len(line) > 400 || strings.ContainsAny(line, "\n\r") {
+	text := strings.TrimSpace(c.source)
+	if len(text) > 400 {
 		return ""
 	}
-	head := strings.TrimRight(line, ";")
-	if _, known := shellCommands[head]; known || looksLikeShell(head) {
-		return "exec runs JavaScript or TypeScript, and this looks like " + aShell + `: call a tool instead; await search("what you need") finds one.`
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(strings.TrimSpace(line), ";")
+		if _, known := shellCommands[line]; !known && !looksLikeShell(line) {
+			return ""
+		}
 	}
-	return ""
+	return "exec runs JavaScript or TypeScript, and this looks like " + aShell + `: call a tool instead; await search("what you need") finds one.`
 }

@@ -37,11 +37,11 @@ func (p *parser) scanIdent(start, j int) {
 	}
 	p.tok.kind, p.tok.escaped, p.tok.end = kindIdent, escaped, int32(j)
 	p.pos = j
-	if escaped {
-		// The word is what it spells, but it is never a keyword: r\u0065quire is require, \u0069f is no if.
-		if k, w := classify(unescapeIdent(src[start:j])); k == kindIdent {
-			p.tok.word = w
-		}
+	// An escaped word is what it spells, but it is never a keyword: r\u0065quire is require, \u0069f is no if.
+	if k, w := classify(unescapeIdent(src[start:j])); !escaped {
+		p.tok.kind, p.tok.word = k, w
+	} else if k == kindIdent {
+		p.tok.word = w
 	}
 }
 

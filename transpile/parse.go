@@ -54,12 +54,13 @@ type parser struct {
 
 // A parseError is the first thing the parser could not accept.
 type parseError struct {
-	at    int
-	msg   string
-	hint  string
-	plain bool // it says what is wrong; another parser's message is no better
-	sure  bool // the engine refuses it too, whatever esbuild says
-	final bool // not to be tried on another parser
+	at      int
+	reached int // how far the text had been read
+	msg     string
+	hint    string
+	plain   bool // it says what is wrong; another parser's message is no better
+	sure    bool // the engine refuses it too, whatever esbuild says
+	final   bool // not to be tried on another parser
 }
 
 // A funcContext is what the innermost function allows.

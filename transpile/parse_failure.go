@@ -23,7 +23,7 @@ func (p *parser) fail(at int, format string, args ...any) {
 
 func (p *parser) failHint(at int, msg, hint string) {
 	if p.err == nil {
-		p.err = &parseError{at: at, msg: msg, hint: hint, plain: true}
+		p.err = &parseError{at: at, reached: max(at, int(p.tok.start)), msg: msg, hint: hint, plain: true}
 	}
 	end := int32(len(p.src))
 	p.tok = token{kind: kindEOF, start: end, end: end}

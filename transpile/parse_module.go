@@ -55,7 +55,12 @@ func (p *parser) importDeclaration(at place) stmt {
 		if !typeOnly {
 			p.declareMerging(name)
 		}
-		if p.eat(kindComma) && !p.is(kindLBrace) && !p.is(kindStar) {
+		if !p.eat(kindComma) {
+			if !p.isWord(wordFrom) {
+				p.wanted(`from "..."`)
+				return stmt{}
+			}
+		} else if !p.is(kindLBrace) && !p.is(kindStar) {
 			p.wanted("{ or *")
 		}
 	}

@@ -132,6 +132,9 @@ func (c *Cell) at(offset int) Position {
 	for offset > 0 && offset < len(c.source) && !utf8.RuneStart(c.source[offset]) {
 		offset--
 	}
+	if offset > 0 && offset < len(c.source) && c.source[offset-1] == '\r' && c.source[offset] == '\n' {
+		offset-- // the line ends before its terminator
+	}
 	return Position{Line: n, Column: utf16Len(c.source[starts[n-1]:offset]) + 1}
 }
 

@@ -202,18 +202,15 @@ func (a *attempt) typeScript() (*Cell, *Error, bool) {
 	return a.compile(p)
 }
 
-// further is the error that lies further into the text; a wins a tie.
+// further is the failure of the reader that got further into the text; a wins a tie, or where it knows what is wrong.
 func further(a, b *Error) *Error {
 	switch {
 	case a == nil:
 		return b
-	case a.plain:
+	case b == nil || b.Location == nil || b.reached <= a.reached:
 		return a
-	case b == nil || b.Location == nil || a.Location == nil:
+	case a.plain && !b.plain:
 		return a
-	case b.Location.Line > a.Location.Line,
-		b.Location.Line == a.Location.Line && b.Location.Column > a.Location.Column:
-		return b
 	}
-	return a
+	return b
 }
