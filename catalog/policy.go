@@ -16,17 +16,23 @@ type Policy struct {
 	key         string
 }
 
-// NewPolicy makes a policy from allow and deny patterns. Empty patterns match nothing. Nil allow means everything.
+// NewPolicy makes a policy from allow and deny patterns. Nil allow means everything, an empty list nothing. Sessions
+// whose patterns are the same set share all that is made for them, so a host may make a policy per session.
 func NewPolicy(allow, deny []string) *Policy {
-	p := &Policy{allow: slices.Clone(allow), deny: slices.Clone(deny)}
-	slices.Sort(p.allow)
-	slices.Sort(p.deny)
-	p.allow, p.deny = slices.Compact(p.allow), slices.Compact(p.deny)
+	p := &Policy{allow: patternSet(allow), deny: patternSet(deny)}
 	if allow != nil && len(p.allow) == 0 {
 		p.allow = []string{""} // an allow list that lists nothing allows nothing
 	}
 	p.key = strings.Join(p.allow, "\x00") + "\x01" + strings.Join(p.deny, "\x00")
 	return p
+}
+
+// patternSet sorts patterns and drops those that no tool can match: empty ones, and ones with control characters, which
+// separate patterns in the key.
+func patternSet(patterns []string) []string {
+	set := slices.Clone(patterns)
+	slices.Sort(set)
+	return slices.DeleteFunc(slices.Compact(set), func(s string) bool { return s == "" || strings.ContainsAny(s, "\x00\x01") })
 }
 
 // WithCheck returns a copy that also asks check on every search, lookup, description and call, so that a permission

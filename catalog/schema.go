@@ -33,6 +33,7 @@ type schemaDoc struct {
 	dynamic   map[string][]*schemaNode
 	features  map[string]bool // keywords that only some drafts have
 	value     any             // the decoded document
+	targets   map[string]bool // pointers that something refers to
 	depth     int
 	patterns  int // steps of all patterns
 }
@@ -45,6 +46,7 @@ type schemaNode struct {
 	boolean bool
 
 	ref     *schemaNode   // what $ref means
+	refOnly bool          // what stands beside $ref means nothing: so it is up to draft-07
 	inPlace []*schemaNode // what applies to the same value: $ref, allOf, anyOf, oneOf, not, if, then, else, dependent…
 
 	properties   map[string]*schemaNode
@@ -98,7 +100,7 @@ func parseSchema(raw []byte, source Source) (*schemaDoc, error) {
 		return nil, err
 	}
 	d := &schemaDoc{
-		value: value, byPointer: map[string]*schemaNode{}, resources: map[string]*schemaNode{},
+		value: value, targets: map[string]bool{}, byPointer: map[string]*schemaNode{}, resources: map[string]*schemaNode{},
 		anchors: map[string]*schemaNode{}, dynamic: map[string][]*schemaNode{}, features: map[string]bool{},
 	}
 	if d.root, err = d.visit(value, "", ""); err != nil {
@@ -449,7 +451,8 @@ func (d *schemaDoc) link(n *schemaNode) error {
 		if err != nil {
 			return at(n.pointer, "%v", err)
 		}
-		n.ref = target
+		n.ref, n.refOnly = target, d.dialect <= draft7
+		d.targets[target.pointer] = true
 		n.inPlace = append(n.inPlace, target)
 	}
 	if ref, ok := n.object["$dynamicRef"].(string); ok {

@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"maps"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // Snapshot is the catalog at one moment. It is immutable; a cell keeps the one it started with.
@@ -50,31 +52,34 @@ func (s *Snapshot) View(p *Policy) *View {
 
 func (p *Policy) permits(e *Entry) bool { return p == nil || p.check == nil || p.check(e) }
 
-// maxProjections is how many distinct policies of a snapshot keep their names and tables.
+// maxProjections is how many distinct sets of patterns a snapshot keeps names and tables for.
 const maxProjections = 256
 
-// projectionCache keeps projections by policy, the most recent ones.
+// projectionCache keeps projections by policy, up to maxProjections; then it starts over. Reading takes no lock, because
+// every cell reads it once.
 type projectionCache struct {
-	mu    sync.Mutex
-	byKey map[string]*projection
-	order []string
+	current atomic.Pointer[map[string]*projection]
+	mu      sync.Mutex
 }
 
 func (c *projectionCache) get(s *Snapshot, p *Policy) *projection {
+	if m := c.current.Load(); m != nil {
+		if proj, ok := (*m)[p.key]; ok {
+			return proj
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if proj, ok := c.byKey[p.key]; ok {
-		return proj
+	next := map[string]*projection{}
+	if m := c.current.Load(); m != nil {
+		if proj, ok := (*m)[p.key]; ok {
+			return proj
+		}
+		if len(*m) < maxProjections {
+			maps.Copy(next, *m)
+		}
 	}
-	if c.byKey == nil {
-		c.byKey = map[string]*projection{}
-	}
-	if len(c.order) == maxProjections {
-		delete(c.byKey, c.order[0])
-		c.order = c.order[1:]
-	}
-	proj := &projection{snap: s, policy: p}
-	c.byKey[p.key] = proj
-	c.order = append(c.order, p.key)
-	return proj
+	next[p.key] = &projection{snap: s, policy: p}
+	c.current.Store(&next)
+	return next[p.key]
 }

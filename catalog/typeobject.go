@@ -75,6 +75,12 @@ func (w *typeWriter) collect(shape *objectShape, n *schemaNode, seen map[*schema
 	if n.object == nil {
 		return n.boolean
 	}
+	if n.refOnly {
+		if _, named := w.aliases[n.ref]; named || w.active[n.ref] {
+			return false
+		}
+		return w.collect(shape, n.ref, seen, level+1)
+	}
 	t := n.object["type"]
 	if list, isList := t.([]any); isList && len(list) == 1 {
 		t = list[0]

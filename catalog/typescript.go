@@ -77,6 +77,9 @@ func (w *typeWriter) render(n *schemaNode, depth int) typeText {
 		return typeText{text: "unknown", whole: true}
 	}
 	t := w.renderShape(n, depth)
+	if n.refOnly {
+		return t
+	}
 	if nullable, _ := n.object["nullable"].(bool); nullable && t.text != "unknown" && n.object["type"] != nil {
 		t = w.join([]typeText{t, {text: "null", whole: true}})
 	}
@@ -85,7 +88,7 @@ func (w *typeWriter) render(n *schemaNode, depth int) typeText {
 
 func (w *typeWriter) renderShape(n *schemaNode, depth int) typeText {
 	o := n.object
-	if n.ref != nil && !n.shapeOutside("$ref") {
+	if n.ref != nil && (n.refOnly || !n.shapeOutside("$ref")) {
 		return w.renderRef(n.ref, depth)
 	}
 	if v, ok := o["const"]; ok {

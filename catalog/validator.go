@@ -55,6 +55,9 @@ func (d *schemaDoc) plain() any {
 		if n.ref != nil && !keepNames {
 			n.object["$ref"] = "#" + fragment(n.ref.pointer)
 		}
+		if n.refOnly {
+			d.dropSiblings(n)
+		}
 		for _, key := range []string{"$id", "id", "$anchor"} {
 			if _, isString := n.object[key].(string); isString && !keepNames {
 				delete(n.object, key)
@@ -68,8 +71,14 @@ func (d *schemaDoc) plain() any {
 		if n.object["format"] != "uri" {
 			delete(n.object, "format")
 		}
+		// Metaschemas forbid what is harmless and often written: repeated list members and, in draft-04, an empty list.
+		for _, key := range []string{"required", "enum", "type"} {
+			if list, isList := n.object[key].([]any); isList {
+				n.object[key] = eachOnce(list)
+			}
+		}
 		if required, isList := n.object["required"].([]any); isList && len(required) == 0 {
-			delete(n.object, "required") // draft-04 forbids the empty list, and everybody writes it
+			delete(n.object, "required")
 		}
 		if pattern, ok := n.object["pattern"].(string); ok {
 			if translated, _, err := checkPattern(pattern); err == nil && translated != "" {
@@ -85,6 +94,35 @@ func (d *schemaDoc) plain() any {
 	return d.value
 }
 
+// dropSiblings takes away what stands beside a reference and means nothing there, unless something refers into it:
+// gojsonschema ignores it, santhosh-tekuri/jsonschema does not always.
+func (d *schemaDoc) dropSiblings(n *schemaNode) {
+	for keyword := range n.object {
+		if keyword == "$ref" || annotations[keyword] {
+			continue
+		}
+		if !d.pointedAt(pointerStep(n.pointer, keyword)) {
+			delete(n.object, keyword)
+		}
+	}
+}
+
+// eachOnce drops repeated members of a list.
+func eachOnce(list []any) []any {
+	seen := make(map[string]bool, len(list))
+	var out []any
+	for _, v := range list {
+		if text := string(mustMarshal(v)); !seen[text] {
+			seen[text] = true
+			out = append(out, v)
+		}
+	}
+	if out == nil {
+		return list
+	}
+	return out
+}
+
 // plainPatterns translates the keys of patternProperties. When one cannot be, nobody knows which properties it means,
 // so the rule for the remaining properties goes too.
 func (d *schemaDoc) plainPatterns(n *schemaNode, byPattern map[string]any) {
@@ -95,7 +133,7 @@ func (d *schemaDoc) plainPatterns(n *schemaNode, byPattern map[string]any) {
 			delete(byPattern, child.key)
 			delete(n.object, "additionalProperties")
 			delete(n.object, "unevaluatedProperties")
-		case translated != child.key && !d.pointedAt(child.node):
+		case translated != child.key && !d.pointedAt(child.node.pointer):
 			schema := byPattern[child.key]
 			delete(byPattern, child.key)
 			byPattern[translated] = schema
@@ -103,9 +141,10 @@ func (d *schemaDoc) plainPatterns(n *schemaNode, byPattern map[string]any) {
 	}
 }
 
-func (d *schemaDoc) pointedAt(n *schemaNode) bool {
-	for _, other := range d.nodes {
-		if other.ref != nil && strings.HasPrefix(other.ref.pointer, n.pointer) {
+// pointedAt reports whether a reference leads to that place or below it.
+func (d *schemaDoc) pointedAt(pointer string) bool {
+	for target := range d.targets {
+		if target == pointer || strings.HasPrefix(target, pointer+"/") {
 			return true
 		}
 	}
