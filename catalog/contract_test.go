@@ -323,7 +323,7 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 				runtime.ReadMemStats(&after)
 				allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
 				t.Logf("%v, %d MB, %v", took.Round(time.Millisecond), allocated, err)
-				limit := 4 * time.Second
+				limit := 10 * time.Second // on a machine that has other things to do
 				if raceEnabled {
 					limit *= 10
 				}

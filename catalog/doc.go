@@ -28,7 +28,7 @@
 //		}
 //
 //		view := c.Snapshot().View(nil) // what one cell sees
-//		hits, _ := view.Search("is it warm outside?", 3, catalog.SurfaceCatalog)
+//		hits, _ := view.Search("will it rain tomorrow?", 3, catalog.SurfaceCatalog)
 //		for _, e := range hits {
 //			fmt.Println(e.CallableName(), e.InputHint(), "->", e.OutputHint())
 //		}

@@ -241,9 +241,13 @@ func TestIndexSpeed(t *testing.T) {
 	c.Add(manyTools(10_000)...)
 	v := c.Snapshot().View(nil)
 	v.Len()
-	start := time.Now()
+	built := time.Hour
+	for range 3 {
+		start := time.Now()
+		new(lexicon).build(v.proj.snap.records)
+		built = min(built, time.Since(start))
+	}
 	v.proj.snap.index()
-	built := time.Since(start)
 	var took []time.Duration
 	for i := range 300 {
 		start := time.Now()
