@@ -158,3 +158,12 @@ func BenchmarkContract(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkNearest10000(b *testing.B) {
+	c := New(nil)
+	c.Add(manyTools(10_000)...)
+	v := c.Snapshot().View(nil)
+	for b.Loop() {
+		v.Nearest("creat_invoice_77", 3)
+	}
+}

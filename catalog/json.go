@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // marshal is json.Marshal without HTML escaping and without a trailing newline.
@@ -43,4 +44,13 @@ func decodeJSON(data []byte) (any, error) {
 		return nil, fmt.Errorf("more than one JSON value")
 	}
 	return v, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -36,7 +36,15 @@ func (v *View) nearest(name string, n int, surface Surface) []string {
 	if want == "" || len(name) > 4*maxNameBytes {
 		return nil
 	}
-	for _, e := range v.proj.tables().entries {
+	forms := v.proj.tables().normalForms()
+	for i, e := range v.proj.entries {
+		score := likeness(want, forms[i].name)
+		if forms[i].callable != "" {
+			score = max(score, likeness(want, forms[i].callable))
+		}
+		if score == 0 || !v.permits(e) {
+			continue
+		}
 		shown := e.callable
 		if surface == SurfaceTools {
 			if e.rec.tool.MCP != nil {
@@ -46,10 +54,7 @@ func (v *View) nearest(name string, n int, surface Surface) []string {
 				shown = e.rec.id
 			}
 		}
-		score := max(likeness(want, normalForm(e.rec.tool.Name)), likeness(want, normalForm(e.callable)))
-		if score > 0 && v.permits(e) {
-			found = append(found, candidate{shown, score})
-		}
+		found = append(found, candidate{shown, score})
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.name, b.name))
@@ -59,6 +64,24 @@ func (v *View) nearest(name string, n int, surface Surface) []string {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// entryForms are the normal forms of an entry's name and, if it is another one, callable name.
+type entryForms struct{ name, callable string }
+
+// normalForms are those of p.entries, made once.
+func (p *projection) normalForms() []entryForms {
+	p.formsOnce.Do(func() {
+		p.forms = make([]entryForms, len(p.entries))
+		for i, e := range p.entries {
+			f := entryForms{name: normalForm(e.rec.tool.Name)}
+			if c := normalForm(e.callable); c != f.name {
+				f.callable = c
+			}
+			p.forms[i] = f
+		}
+	})
+	return p.forms
 }
 
 // normalForm is a name without case and separators, for comparing: "llm-Task" is "llmtask".
@@ -97,18 +120,20 @@ func likeness(a, b string) int {
 // editDistance is the Damerau-Levenshtein distance (neighbours swapped count once), in bytes, up to limit; more is
 // limit+1.
 func editDistance(a, b string, limit int) int {
-	if len(a) > 4*maxNameBytes || len(b) > 4*maxNameBytes {
+	const longest = 256
+	if len(a) > longest || len(b) > longest {
 		return limit + 1
 	}
-	prev2, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
+	var rows [3][longest + 1]int16
+	prev2, prev, row := &rows[0], &rows[1], &rows[2]
+	for j := 0; j <= len(b); j++ {
+		prev[j] = int16(j)
 	}
 	for i := 1; i <= len(a); i++ {
-		row[0] = i
+		row[0] = int16(i)
 		best := row[0]
 		for j := 1; j <= len(b); j++ {
-			cost := 1
+			cost := int16(1)
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
@@ -119,10 +144,10 @@ func editDistance(a, b string, limit int) int {
 			row[j] = d
 			best = min(best, d)
 		}
-		if best > limit {
+		if int(best) > limit {
 			return limit + 1
 		}
 		prev2, prev, row = prev, row, prev2
 	}
-	return min(prev[len(b)], limit+1)
+	return min(int(prev[len(b)]), limit+1)
 }

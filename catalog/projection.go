@@ -30,6 +30,8 @@ type projection struct {
 	stats     [surfaces]*corpusStats
 	indexOnce sync.Once
 	index     string
+	formsOnce sync.Once
+	forms     []entryForms
 	allOnce   sync.Once
 	all       json.RawMessage
 }
