@@ -122,6 +122,9 @@ func (h *Host) ExecWith(ctx context.Context, scope Scope, in ExecInput, options 
 	}
 	c.output = limits.NewOutput(c.limits.MaxOutputBytes)
 
+	if h.noEngine != nil {
+		return c.fail(h.noEngine)
+	}
 	text, err := in.source(h.options.Languages)
 	if err != nil {
 		return c.refuse(err.Error(), nil, "")

@@ -108,8 +108,8 @@ func (c *cell) classify(err error) (code Code, phase Phase, message, limit strin
 		return InternalError, PhaseGuest, "The cell can never finish: " + err.Error() + ".", ""
 	case errors.Is(err, errClosed), errors.Is(err, quickjs.ErrClosed):
 		return RuntimeUnavailable, PhaseHost, "Code mode is shut down.", ""
-	case errors.Is(err, quickjs.ErrNoGuest):
-		return RuntimeUnavailable, PhaseHost, strings.TrimPrefix(err.Error(), "quickjs: "), ""
+	case err == c.host.noEngine:
+		return RuntimeUnavailable, PhaseHost, "Code mode cannot run: " + strings.TrimPrefix(err.Error(), "quickjs: ") + ".", ""
 	case errors.Is(err, errExpired):
 		return InvalidInput, PhaseInput, messageUnavailable, ""
 	case errors.Is(err, errCancelled):

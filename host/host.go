@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,6 +72,7 @@ type Host struct {
 	limits    limits.Limits
 	engine    *quickjs.Engine
 	ownEngine bool
+	noEngine  error // why there is none: every exec fails with it
 	preparer  *transpile.Preparer
 	log       zerolog.Logger
 	store     Store
@@ -92,12 +94,17 @@ const (
 	cacheBytes   = 16 << 20
 )
 
-// New makes a host. The error is that of the engine: there is no guest, or it does not match the ABI; a caller that
-// wants the tools hidden in that case must not go on without code mode.
+// New makes a host. The error is a mistake in the options. Where the engine cannot run (this build has no guest, or one
+// that does not match the ABI) every exec fails with runtime_unavailable and says why; see Available.
 func New(options *Options) (*Host, error) {
 	h := &Host{cells: map[string]*cell{}, ended: map[string]*ended{}, log: zerolog.Nop(), preparer: transpile.NewPreparer(cacheEntries, cacheBytes)}
 	if options != nil {
 		h.options = *options
+	}
+	for _, l := range h.options.Languages {
+		if l != transpile.JavaScript && l != transpile.TypeScript {
+			return nil, fmt.Errorf("host: there is no language %q", l)
+		}
 	}
 	h.limits = h.options.Limits.Clamp()
 	if h.options.Logger != nil {
@@ -115,14 +122,15 @@ func New(options *Options) (*Host, error) {
 	}
 	h.engine = h.options.Engine
 	if h.engine == nil {
-		engine, err := quickjs.NewEngine(h.options.EngineOptions)
-		if err != nil {
-			return nil, err
-		}
-		h.engine, h.ownEngine = engine, true
+		h.engine, h.noEngine = quickjs.NewEngine(h.options.EngineOptions)
+		h.ownEngine = h.noEngine == nil
 	}
 	return h, nil
 }
+
+// Available says whether cells can run: nil, or why not. A caller that hides its tools behind code mode asks first, and
+// must not show them where this fails.
+func (h *Host) Available() error { return h.noEngine }
 
 // Close cancels every cell and waits until their calls have returned. A second Close does nothing.
 func (h *Host) Close() error {

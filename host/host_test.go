@@ -17,6 +17,7 @@ import (
 	"codemode/catalog"
 	"codemode/limits"
 	"codemode/quickjs"
+	"codemode/transpile"
 )
 
 var sharedEngine = sync.OnceValues(func() (*quickjs.Engine, error) { return quickjs.NewEngine(nil) })
@@ -440,6 +441,24 @@ func TestResultJSON(t *testing.T) {
 	want := `{"status":"completed","language":"javascript","replaySafe":false,"telemetry":{`
 	if !strings.HasPrefix(string(got), want) || !strings.HasSuffix(string(got), `,"value":{"x":1}}`) {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestWithoutAGuestEveryExecSaysSo(t *testing.T) {
+	h, err := New(&Options{EngineOptions: &quickjs.EngineOptions{Guest: []byte("\x00asm\x01\x00\x00\x00")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if h.Available() == nil {
+		t.Error("a module without the ABI is available")
+	}
+	r := exec(t, h, `return 1`)
+	if r.Status != Failed || r.Code != RuntimeUnavailable || r.FailurePhase != PhaseHost || !strings.Contains(r.Error, "does not match the host ABI") {
+		t.Error(brief(r))
+	}
+	if _, err := New(&Options{Languages: []transpile.Language{"cobol"}}); err == nil {
+		t.Error("an unknown language was taken")
 	}
 }
 

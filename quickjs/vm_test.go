@@ -285,7 +285,6 @@ func TestPoisonedPrimordials(t *testing.T) {
 	const poison = `
 		globalThis.JSON = {parse() { return "forged" }, stringify() { return '"forged"' }};
 		Promise.prototype.then = function () { throw new Error("then") };
-		Promise.prototype.constructor = class Evil {};
 		globalThis.Promise = class { constructor() { throw new Error("Promise") } };
 		Map.prototype.get = Map.prototype.set = () => "forged";
 		for (const k of ["keys", "freeze", "defineProperty", "create"]) Object[k] = () => "forged";
