@@ -77,3 +77,19 @@ func BenchmarkSettle(b *testing.B) {
 		}
 	}
 }
+
+// What a step costs without a tool call in it.
+func BenchmarkSettleTimer(b *testing.B) {
+	r := &recorder{}
+	vm := newVM(b, r, Options{})
+	if _, err := vm.Run("for (;;) await new Promise(r => setTimeout(r, 0))"); err != nil {
+		b.Fatal(err)
+	}
+	id := uint32(0)
+	for b.Loop() {
+		id++
+		if _, err := vm.Settle(id, true, []byte(`null`)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -121,27 +121,18 @@ func (vm *VM) stop(err error) { vm.stopped.CompareAndSwap(nil, &err) }
 // Run runs a body: the statements of one async function. It is called once.
 func (vm *VM) Run(body string) (guestabi.Outcome, error) {
 	return vm.outcome(func() (uint64, error) {
-		source, err := vm.write(body)
-		if err != nil {
-			return 0, err
-		}
-		return vm.call(exportRun, uint64(source), uint64(len(body)), vm.seed(), uint64(vm.options.Limits.MaxStackBytes),
-			uint64(vm.valueLimit()))
+		return vm.callText(exportRun, []byte(body), 0, 0, 0, vm.seed(), uint64(vm.options.Limits.MaxStackBytes), uint64(vm.valueLimit()))
 	})
 }
 
 // Settle answers a request of the cell: payload is a JSON value, or where ok is false an error as a JSON object.
 func (vm *VM) Settle(id uint32, ok bool, payload []byte) (guestabi.Outcome, error) {
 	return vm.outcome(func() (uint64, error) {
-		at, err := vm.write(string(payload))
-		if err != nil {
-			return 0, err
-		}
 		var flag uint64
 		if ok {
 			flag = 1
 		}
-		return vm.call(exportSettle, uint64(id), flag, uint64(at), uint64(len(payload)))
+		return vm.callText(exportSettle, payload, 2, uint64(id), flag, 0, 0)
 	})
 }
 
@@ -293,35 +284,30 @@ func (vm *VM) explain(err error) error {
 	return fmt.Errorf("quickjs: the cell's engine crashed: %w", err)
 }
 
-// call runs an export with the budgets set.
+// call runs an export with the fuel that is left.
 func (vm *VM) call(export int, args ...uint64) (uint64, error) {
-	vm.instance.SetEpoch(1)
+	vm.fuel()
+	defer vm.countFuel()
+	return vm.instance.Call(export, args...)
+}
+
+// callText is call with text, whose pointer and length become the arguments at and at+1.
+func (vm *VM) callText(export int, text []byte, at int, args ...uint64) (uint64, error) {
+	vm.fuel()
+	defer vm.countFuel()
+	return vm.instance.CallText(export, exportRealloc, text, at, args...)
+}
+
+func (vm *VM) fuel() {
 	if vm.variant.fuel {
 		vm.instance.SetFuel(vm.fuelLeft + fuelReserve)
 	}
-	result, err := vm.instance.Call(export, args...)
+}
+
+func (vm *VM) countFuel() {
 	if vm.variant.fuel {
 		vm.fuelLeft = max(vm.instance.Fuel(), fuelReserve) - fuelReserve
 	}
-	return result, err
-}
-
-// write copies text into new memory of the guest.
-func (vm *VM) write(text string) (uint32, error) {
-	if text == "" {
-		return 0, nil
-	}
-	result, err := vm.call(exportRealloc, 0, 0, 1, uint64(len(text)))
-	if err != nil {
-		return 0, err
-	}
-	at := uint32(result)
-	b, err := vm.Memory().Bytes(at, uint32(len(text)))
-	if err != nil {
-		return 0, err
-	}
-	copy(b, text)
-	return at, nil
 }
 
 func (vm *VM) seed() uint64 {
@@ -409,6 +395,6 @@ func (vm *VM) Memory() guestabi.Memory { return vm.instance.Memory() }
 
 // Alloc calls the guest's allocator inside an import, on the budgets of the call that is under way.
 func (vm *VM) Alloc(n uint32) (uint32, error) {
-	at, err := vm.instance.Call(exportRealloc, 0, 0, 1, uint64(n))
+	at, err := vm.instance.CallInside(exportRealloc, 0, 0, 1, uint64(n))
 	return uint32(at), err
 }

@@ -138,13 +138,38 @@ void codemode_delete(codemode_instance *i) {
   free(i);
 }
 
-int codemode_call(codemode_instance *i, int export, wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *f) {
+int codemode_call_inside(codemode_instance *i, int export, wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *f) {
   wasm_trap_t *trap = NULL;
   wasmtime_error_t *e = wasmtime_func_call_unchecked(i->context, &i->exports[export], slots, nslots, &trap);
   refresh(i);
   if (e) return from_error(f, e);
   if (trap) return from_trap(f, trap);
   return CODEMODE_OK;
+}
+
+int codemode_call(codemode_instance *i, int export, wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *f) {
+  wasmtime_context_set_epoch_deadline(i->context, 1);
+  return codemode_call_inside(i, export, slots, nslots, f);
+}
+
+int codemode_call_text(codemode_instance *i, int export, int realloc, const void *text, size_t len, int at,
+                       wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *f) {
+  wasmtime_context_set_epoch_deadline(i->context, 1);
+  uint32_t pointer = 0;
+  if (len > 0) {
+    wasmtime_val_raw_t args[4] = {{0}, {0}, {.i32 = 1}, {.i32 = (int32_t)len}};
+    int status = codemode_call_inside(i, realloc, args, 4, f);
+    if (status != CODEMODE_OK) return status;
+    pointer = (uint32_t)args[0].i32;
+    if (pointer > i->size || len > i->size - pointer) {
+      static char wild[] = "cabi_realloc gave a pointer outside memory";
+      return fail(f, CODEMODE_ERROR, -1, &(wasm_byte_vec_t){sizeof wild - 1, wild});
+    }
+    memcpy(i->base + pointer, text, len);
+  }
+  slots[at].i64 = pointer;
+  slots[at + 1].i64 = (int64_t)len;
+  return codemode_call_inside(i, export, slots, nslots, f);
 }
 
 int codemode_grow(codemode_instance *i, uint64_t pages, codemode_failure *f) {
@@ -157,8 +182,6 @@ int codemode_grow(codemode_instance *i, uint64_t pages, codemode_failure *f) {
 void codemode_limit_memory(codemode_instance *i, int64_t max_memory) {
   wasmtime_store_limiter(i->store, max_memory, -1, -1, -1, -1);
 }
-
-void codemode_epoch(codemode_instance *i, uint64_t ticks) { wasmtime_context_set_epoch_deadline(i->context, ticks); }
 
 /* Both fail only where the engine does not meter fuel, in which case nobody asks. */
 void codemode_set_fuel(codemode_instance *i, uint64_t fuel) {

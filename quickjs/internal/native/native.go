@@ -221,16 +221,41 @@ func (i *Instance) GrowMemory(pages uint64) error {
 // LimitMemory sets how far linear memory may grow from now on, in bytes.
 func (i *Instance) LimitMemory(maxMemory int64) { C.codemode_limit_memory(i.c, C.int64_t(maxMemory)) }
 
-// SetEpoch makes the host be asked after this many ticks, and at every tick after that.
-func (i *Instance) SetEpoch(ticks uint64) { C.codemode_epoch(i.c, C.uint64_t(ticks)) }
-
 // SetFuel gives the instance this much fuel.
 func (i *Instance) SetFuel(fuel uint64) { C.codemode_set_fuel(i.c, C.uint64_t(fuel)) }
 
 // Fuel is what is left of it.
 func (i *Instance) Fuel() uint64 { return uint64(C.codemode_get_fuel(i.c)) }
 
-// Call runs an export by its index in Prepare's list. The result is in the first slot. A trap is a *Trap.
+// CallInside is Call inside an import: budgets and ticks go on as they do for the call around it.
+func (i *Instance) CallInside(export int, args ...uint64) (uint64, error) {
+	var slots [guestabi.MaxSlots]guestabi.Slot
+	for k, a := range args {
+		slots[k] = guestabi.Slot{a}
+	}
+	status := C.codemode_call_inside(i.c, C.int(export), (*C.wasmtime_val_raw_t)(unsafe.Pointer(&slots)), C.size_t(len(slots)), &i.fail)
+	if status != C.CODEMODE_OK {
+		return 0, failure(&i.fail)
+	}
+	return slots[0][0], nil
+}
+
+// CallText is Call with text: it is copied into new memory of the guest, allocated with the export realloc, and its
+// pointer and length become the arguments at and at+1.
+func (i *Instance) CallText(export, realloc int, text []byte, at int, args ...uint64) (uint64, error) {
+	for k, a := range args {
+		i.slots[k] = guestabi.Slot{a}
+	}
+	status := C.codemode_call_text(i.c, C.int(export), C.int(realloc), unsafe.Pointer(unsafe.SliceData(text)), C.size_t(len(text)), C.int(at),
+		(*C.wasmtime_val_raw_t)(unsafe.Pointer(&i.slots)), C.size_t(len(i.slots)), &i.fail)
+	if status != C.CODEMODE_OK {
+		return 0, failure(&i.fail)
+	}
+	return i.slots[0][0], nil
+}
+
+// Call runs an export by its index in Prepare's list, and returns what is in the first slot then. The host is asked at
+// every tick of the engine's epoch. A trap is a *Trap.
 func (i *Instance) Call(export int, args ...uint64) (uint64, error) {
 	for k, a := range args {
 		i.slots[k] = guestabi.Slot{a}

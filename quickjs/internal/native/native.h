@@ -145,10 +145,15 @@ int codemode_prepare(wasmtime_linker_t *, wasmtime_module_t *, wasmtime_instance
 codemode_instance *codemode_instantiate(wasm_engine_t *, wasmtime_instance_pre_t *, uintptr_t handle, int64_t max_memory,
                                         const char *const *exports, size_t nexports, codemode_failure *);
 void codemode_delete(codemode_instance *);
+/* Calls an export inside an import: the epoch goes on as it does for the call around it. */
+int codemode_call_inside(codemode_instance *, int export, wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *);
+/* Calls an export; the epoch's callback is asked at every tick from now on. */
 int codemode_call(codemode_instance *, int export, wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *);
+/* Copies text into new memory of the guest first, and passes pointer and length in slots[at] and slots[at + 1]. */
+int codemode_call_text(codemode_instance *, int export, int realloc, const void *text, size_t len, int at,
+                       wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *);
 int codemode_grow(codemode_instance *, uint64_t pages, codemode_failure *);
 void codemode_limit_memory(codemode_instance *, int64_t max_memory);
-void codemode_epoch(codemode_instance *, uint64_t ticks);
 void codemode_set_fuel(codemode_instance *, uint64_t fuel);
 uint64_t codemode_get_fuel(codemode_instance *);
 size_t codemode_thread_stack(void);
