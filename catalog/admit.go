@@ -109,7 +109,11 @@ func (c *Catalog) admit(t *Tool) (r *record, reasons []string, err error) {
 			raw = nil
 		}
 		*schema.raw = slices.Clone(raw)
-		if err := checkSchema(raw, tool.Source); err != nil {
+		note, err := checkSchema(raw, tool.Source)
+		if note != "" && r.trusted() {
+			reasons = append(reasons, fmt.Sprintf("in its %s schema, %s", schema.what, note))
+		}
+		if err != nil {
 			if r.trusted() {
 				return nil, nil, fmt.Errorf("its %s schema is unusable: %w", schema.what, err)
 			}

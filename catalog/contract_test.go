@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -251,7 +252,7 @@ func TestReferencesAreNeverFetched(t *testing.T) {
 				}
 			}
 		}
-		if err := checkSchema([]byte(`{"$schema":`+string(mustMarshal(target))+`}`), SourceHost); err == nil {
+		if _, err := checkSchema([]byte(`{"$schema":`+string(mustMarshal(target))+`}`), SourceHost); err == nil {
 			t.Errorf("the dialect %s was taken", target)
 		}
 	}
@@ -273,13 +274,45 @@ func TestReferencesAreNeverFetched(t *testing.T) {
 }
 
 func TestPatternsThatGoCannotExpress(t *testing.T) {
-	e := entryOf(t, Tool{InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string","pattern":"^(?!bad)"},"y":{"type":"string","pattern":"^\\u0041\\/$"}},
+	c := New(nil)
+	problems := c.Add(Tool{Name: "t", Run: echo, InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string","pattern":"^(?!bad)"},"y":{"type":"string","pattern":"^\\u0041\\/$"}},
 		"patternProperties":{"^(?=z)":{"type":"number"}},"additionalProperties":false}`)})
+	if len(problems) != 1 || !problems[0].Kept || !strings.Contains(problems[0].Reason, "is not checked") {
+		t.Errorf("problems = %v, want one that keeps the tool", problems)
+	}
+	e, _ := c.Snapshot().View(nil).Callable("t")
 	if err := e.CheckInput(json.RawMessage(`{"x":"bad","y":"A/","zz":"s"}`)); err != nil {
 		t.Errorf("look-ahead is not checked, but: %v", err)
 	}
 	if err := e.CheckInput(json.RawMessage(`{"y":"B/"}`)); err == nil {
 		t.Error("a Unicode escape was not checked")
+	}
+}
+
+func TestNullable(t *testing.T) {
+	for name, draft := range drafts {
+		e := entryOf(t, Tool{InputSchema: declaredAs(draft, `{"type":"object","properties":{"a":{"type":"string","nullable":true,"enum":["x"]},"b":{"type":"string","nullable":false}}}`)})
+		if err := e.CheckInput(json.RawMessage(`{"a":null}`)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := e.CheckInput(json.RawMessage(`{"b":null}`)); err == nil {
+			t.Errorf("%s: null was taken", name)
+		}
+	}
+}
+
+// A guest may send any number of wrong names; looking for what each may have meant is work for the host.
+func TestManyWrongNames(t *testing.T) {
+	for name, draft := range drafts {
+		e := entryOf(t, Tool{InputSchema: declaredAs(draft, `{"type":"object","properties":{"abcdefgh":{}},"additionalProperties":false}`)})
+		start := time.Now()
+		got := codeAndMessage(e.CheckInput(json.RawMessage(manyProperties(9000))))
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+		if !strings.Contains(got, " more. Expected input") || len(got) > 1000 {
+			t.Errorf("%s: %d bytes: %.300s", name, len(got), got)
+		}
 	}
 }
 

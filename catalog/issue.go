@@ -30,42 +30,51 @@ func issueText(issues []issue, limit int, known map[string]bool, root string, su
 		return cmp.Or(slices.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
 	})
 	var lines []string
+	seen, more := map[string]bool{}, 0
+	add := func(line string, rest func() string) {
+		switch {
+		case seen[line]:
+		case len(lines) < limit:
+			lines = append(lines, line+rest())
+		default:
+			more++ // without looking for a suggestion: a value may have any number of wrong names
+		}
+		seen[line] = true
+	}
+	nothing := func() string { return "" }
 	for _, is := range issues {
 		where := pathText(is.path, known, root)
 		if is.kind != "additional" {
-			lines = append(lines, where+" "+is.text)
+			add(where+" "+is.text, nothing)
 			continue
 		}
 		slices.Sort(is.names)
 		for _, name := range is.names {
-			line := where + " has a property that is not declared"
-			if known == nil || known[name] {
-				line = fmt.Sprintf("%s has no property %q", where, printable(cutUTF16(name, 64)))
+			if known != nil && !known[name] {
+				add(where+" has a property that is not declared", nothing)
+				continue
 			}
-			if suggest != nil {
-				if near := suggest(is.path, name); near != "" {
-					line += fmt.Sprintf(" (did you mean %q?)", near)
+			add(fmt.Sprintf("%s has no property %q", where, printable(cutUTF16(name, 64))), func() string {
+				if suggest == nil {
+					return ""
 				}
-			}
-			lines = append(lines, line)
+				if near := suggest(is.path, name); near != "" {
+					return fmt.Sprintf(" (did you mean %q?)", near)
+				}
+				return ""
+			})
 		}
-	}
-	seen := map[string]bool{}
-	lines = slices.DeleteFunc(lines, func(line string) bool {
-		repeated := seen[line]
-		seen[line] = true
-		return repeated
-	})
-	more := ""
-	if extra := len(lines) - limit; extra > 0 {
-		lines, more = lines[:limit], fmt.Sprintf("; and %d more", extra)
 	}
 	for i, line := range lines {
 		if len(line) > 300 {
 			lines[i] = cutUTF16(line, 290) + "…"
 		}
 	}
-	return strings.Join(lines, "; ") + more
+	text := strings.Join(lines, "; ")
+	if more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // pathText writes a path like items[3].name.

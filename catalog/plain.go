@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,7 @@ func (d *schemaDoc) plain() any {
 				delete(n.object, key)
 			}
 		}
+		allowNull(n.object)
 		delete(n.object, "$schema")
 		delete(n.object, "$vocabulary")
 		delete(n.object, "contentEncoding")
@@ -55,6 +57,24 @@ func (d *schemaDoc) plain() any {
 		}
 	}
 	return d.value
+}
+
+// allowNull spells out OpenAPI's nullable, which no draft knows and many tools use.
+func allowNull(schema map[string]any) {
+	if schema["nullable"] != true {
+		return
+	}
+	switch t := schema["type"].(type) {
+	case string:
+		schema["type"] = eachOnce([]any{t, "null"})
+	case []any:
+		schema["type"] = eachOnce(append(slices.Clone(t), "null"))
+	default:
+		return
+	}
+	if values, ok := schema["enum"].([]any); ok {
+		schema["enum"] = eachOnce(append(slices.Clone(values), nil))
+	}
 }
 
 // dropSiblings takes away what stands beside a reference and means nothing there, unless something refers into it:

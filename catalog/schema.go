@@ -33,7 +33,8 @@ type schemaDoc struct {
 	value     any             // the decoded document
 	targets   map[string]bool // pointers that something refers to
 	depth     int
-	patterns  int // steps of all patterns
+	patterns  int    // steps of all patterns
+	unchecked string // a pattern that cannot be expressed, fit to print
 }
 
 // schemaNode is one schema within a document: an object of keywords, or true or false.
@@ -71,13 +72,16 @@ type patternChild struct {
 	node  *schemaNode
 }
 
-// checkSchema is what registration asks: nil for an empty schema and for one that can be used.
-func checkSchema(raw json.RawMessage, source Source) error {
+// checkSchema is what registration asks. An empty schema is fine. note is what a usable schema will not do.
+func checkSchema(raw json.RawMessage, source Source) (note string, err error) {
 	if len(raw) == 0 {
-		return nil
+		return "", nil
 	}
-	_, err := parseSchema(raw, source)
-	return err
+	d, err := parseSchema(raw, source)
+	if err == nil && d.unchecked != "" {
+		note = "its pattern " + d.unchecked + " is not checked: look-around and back references take more than linear time"
+	}
+	return note, err
 }
 
 // parseSchema decodes and checks a schema. It bounds size, depth and number of subschemas, checks the keywords that a

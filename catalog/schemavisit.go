@@ -35,8 +35,11 @@ func (d *schemaDoc) visit(v any, pointer, base string) (*schemaNode, error) {
 	if err := n.checkKeywords(); err != nil {
 		return nil, err
 	}
-	if err := d.addPattern(n.patternSteps); err != nil {
-		return nil, err
+	if pattern, ok := n.object["pattern"].(string); ok {
+		var err error
+		if n.patternSteps, err = d.addPattern(pattern); err != nil {
+			return nil, at(n.pointer, "%v", err)
+		}
 	}
 	return n, d.visitChildren(n)
 }
@@ -144,10 +147,7 @@ func (d *schemaDoc) visitChildren(n *schemaNode) error {
 			return nil
 		}),
 		each("patternProperties", func(name string, child *schemaNode) error {
-			_, steps, err := checkPattern(name)
-			if err == nil {
-				err = d.addPattern(steps)
-			}
+			steps, err := d.addPattern(name)
 			if err != nil {
 				return at(child.pointer, "%v", err)
 			}
@@ -175,11 +175,19 @@ func (d *schemaDoc) visitChildren(n *schemaNode) error {
 	return nil
 }
 
-func (d *schemaDoc) addPattern(steps int) error {
-	if d.patterns += steps; d.patterns > maxPatternSum {
-		return fmt.Errorf("its patterns have more than %d steps together", maxPatternSum)
+// addPattern checks a pattern and returns how many steps it has.
+func (d *schemaDoc) addPattern(pattern string) (steps int, err error) {
+	translated, steps, err := checkPattern(pattern)
+	if err != nil {
+		return 0, err
 	}
-	return nil
+	if translated == "" && pattern != "" {
+		d.unchecked = printable(cutUTF16(pattern, 60))
+	}
+	if d.patterns += steps; d.patterns > maxPatternSum {
+		return 0, fmt.Errorf("its patterns have more than %d steps together", maxPatternSum)
+	}
+	return max(steps, 1), nil
 }
 
 var schemaTypes = wordSet("array boolean integer null number object string")
@@ -234,13 +242,6 @@ func (n *schemaNode) checkKeywords() error {
 				}
 			}
 		}
-	}
-	if pattern, ok := n.object["pattern"].(string); ok {
-		_, steps, err := checkPattern(pattern)
-		if err != nil {
-			return at(n.pointer, "%v", err)
-		}
-		n.patternSteps = max(steps, 1)
 	}
 	return nil
 }
