@@ -19,7 +19,8 @@
 // a function that is the whole text. TypeScript's types are blanked out in place, so that lines and columns stay; what
 // TypeScript adds that runs (enums, namespaces, parameter properties, decorators) is compiled by esbuild, whose source
 // map is then part of the way back. A text is read by this package's own parser. Where that fails esbuild decides, so
-// this parser is never the reason why a valid program is refused.
+// this parser is never the reason why a valid program is refused, unless the text is so large or so full of brackets that
+// esbuild might not survive it (128 KiB, 4,000 characters that open something) or nests more than 3,000 levels deep.
 //
 // Modules are refused by syntax, not by text: import declarations, import(), import.meta, export from, and the free
 // names require and module. The same words in strings, comments, regular expressions, as properties, or as names that

@@ -41,7 +41,7 @@ func applyEdits(text string, edits []edit) (string, layer) {
 			b.WriteString(e.text)
 			continue
 		}
-		anchors = append(anchors, anchor{out: int32(b.Len()), in: e.at, inserted: e.via == nil, via: e.via})
+		anchors = append(anchors, anchor{out: int32(b.Len()), in: e.at, inserted: e.via == nil && !e.leads, leads: e.leads, via: e.via})
 		b.WriteString(e.text)
 		anchors = append(anchors, anchor{out: int32(b.Len()), in: e.end})
 	}

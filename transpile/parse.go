@@ -128,6 +128,7 @@ type edit struct {
 	text       string
 	blank      bool
 	lead, tail byte
+	leads      bool  // an inserted text that is about what follows it: its positions are that
 	via        layer // of a text that was made from src[at:end]: the way back into that
 }
 

@@ -48,7 +48,11 @@ func (p *parser) unexpected() {
 		p.failHint(at, "The source ends too early", "Something is not finished; the text may have been cut off.")
 		return
 	}
-	p.fail(at, "Unexpected %s", p.describe(p.tok))
+	hint := ""
+	if p.is(kindRParen) || p.is(kindRBracket) || p.is(kindRBrace) {
+		hint = "Something before it is missing, or a bracket of another kind is still open."
+	}
+	p.failHint(at, "Unexpected "+p.describe(p.tok), hint)
 }
 
 // unsure says of the failure that another parser may explain it better.

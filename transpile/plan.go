@@ -24,6 +24,9 @@ type plan struct {
 
 func insertion(at int32, text string) edit { return edit{at: at, end: at, text: text} }
 
+// returning inserts a return before an expression.
+func returning(at int32) edit { return edit{at: at, end: at, text: "return ", leads: true} }
+
 // planBody decides what a parsed body returns. The failure is about an export that cannot be honoured.
 func planBody(p *parser, keepLast bool) (plan, *parseError) {
 	b := &p.body
@@ -57,7 +60,7 @@ func planBody(p *parser, keepLast bool) (plan, *parseError) {
 		pl.edits = append(pl.edits, insertion(b.sole.end, "; return "+b.sole.name+"();"))
 		pl.notes = append(pl.notes, noteCalled)
 	case last.kind == stmtExpr && !(b.directives && isUseStrict(p.src[last.expr.start:last.expr.end])):
-		pl.edits = append(pl.edits, insertion(last.expr.start, "return "))
+		pl.edits = append(pl.edits, returning(last.expr.start))
 		pl.notes = append(pl.notes, noteReturned)
 	}
 	return pl, nil
@@ -77,7 +80,7 @@ func calledNote(f funcInfo) string {
 // returnValue inserts a return, and a call if the value is a function.
 func (pl *plan) returnValue(e expr, f funcInfo) {
 	if !callable(e, f) {
-		pl.edits = append(pl.edits, insertion(e.start, "return "))
+		pl.edits = append(pl.edits, returning(e.start))
 		return
 	}
 	pl.edits = append(pl.edits, insertion(e.start, "return ("), insertion(e.end, ")("+arguments(f.params)+");"))

@@ -104,7 +104,7 @@ func (c *Cell) bodyLines() []int32 {
 
 // Position leads from a position in Body to one in the submitted text. Both count from 1. column counts bytes of UTF-8,
 // as QuickJS reports it; the result's column counts UTF-16 code units. ok is false where Body has no text of the user's:
-// outside it, or in what was inserted.
+// outside it, or in what was inserted. An inserted `return` leads to the expression that it returns.
 func (c *Cell) Position(line, column int) (pos Position, ok bool) {
 	starts := c.bodyLines()
 	if line < 1 || line > len(starts) {
@@ -209,6 +209,7 @@ type anchorLayer []anchor
 type anchor struct {
 	out, in  int32
 	inserted bool  // from out to the next anchor nothing is of the form before
+	leads    bool  // from out to the next anchor everything is at in
 	via      layer // from out to the next anchor the text was made from what stands at in
 }
 
@@ -224,6 +225,8 @@ func (l anchorLayer) back(offset int) (int, bool) {
 		return int(a.in) + before, ok
 	case a.inserted:
 		return int(a.in), false
+	case a.leads:
+		return int(a.in), true
 	}
 	return int(a.in) + offset - int(a.out), true
 }

@@ -84,7 +84,7 @@ func TestPositionsWithoutText(t *testing.T) {
 		ok           bool
 	}{
 		{1, 1, Position{1, 1}, true}, {1, 0, Position{1, 1}, true}, {1, 7, Position{1, 7}, true}, {1, 99, Position{1, 7}, true},
-		{2, 1, Position{}, false}, {2, 7, Position{}, false}, {2, 8, Position{2, 1}, true}, {2, 9, Position{2, 2}, true},
+		{2, 1, Position{2, 1}, true}, {2, 7, Position{2, 1}, true}, {2, 8, Position{2, 1}, true}, {2, 9, Position{2, 2}, true},
 		{0, 1, Position{}, false}, {3, 1, Position{}, false}, {-1, -1, Position{}, false},
 	} {
 		got, ok := cell.Position(c.line, c.column)
