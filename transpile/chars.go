@@ -47,6 +47,12 @@ func identRune(r rune) bool {
 	return !unicode.In(r, unicode.C, unicode.P, unicode.S, unicode.Z, unicode.No, unicode.Me)
 }
 
+// identStartRune reports whether an identifier may begin with a character outside ASCII.
+func identStartRune(r rune) bool {
+	return identRune(r) && (unicode.In(r, unicode.L, unicode.Nl, unicode.Other_ID_Start) ||
+		!unicode.In(r, unicode.M, unicode.Nd, unicode.Pc, unicode.Cf, unicode.Other_ID_Continue) && r != '\u30fb' && r != '\uff65')
+}
+
 func spaceRune(r rune) bool { return r == 0xFEFF || unicode.Is(unicode.Zs, r) }
 
 // isLineSeparator reports whether U+2028 or U+2029 stands at offset i.

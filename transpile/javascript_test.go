@@ -198,3 +198,14 @@ func TestArrowParametersAreReadTwice(t *testing.T) {
 		expectSame(t, source)
 	}
 }
+
+func TestNamesOutsideASCII(t *testing.T) {
+	for _, source := range []string{"ªb", "ℇ℘", "a\u0323", "a\u0966", "a\u30fb", "\u2160", "\U0001d4b3 = 1", "class A { #é; #变 = 1 }"} {
+		expectSame(t, source)
+	}
+	for _, c := range []struct{ source, want string }{
+		{"\u0323", "syntax 1:1"}, {"\u0966a", "syntax 1:1"}, {"\u200da", "syntax 1:1"}, {"\u30fba", "syntax 1:1"}, {"class A { #\u0323 }", "syntax 1:11"}, {"a\u2019b", "syntax 1:2"}, {"€", "syntax 1:1"}, {"→", "syntax 1:1"}, {"\U0001f600", "syntax 1:1"},
+	} {
+		expectRefused(t, c.source, c.want+" Unexpected character ")
+	}
+}

@@ -251,7 +251,8 @@ func (p *parser) next() {
 			k = kindGreater
 		}
 	case '#':
-		if c1 == '\\' || isIdentStart(c1) || c1 >= utf8.RuneSelf {
+		r, _ := utf8.DecodeRuneInString(src[i+1:])
+		if c1 == '\\' || isIdentStart(c1) || c1 >= utf8.RuneSelf && identStartRune(r) {
 			p.scanIdent(i, i+1)
 			if p.err == nil {
 				t.kind = kindPrivate
@@ -265,7 +266,7 @@ func (p *parser) next() {
 			p.scanIdent(i, i)
 			return
 		}
-		if r, _ := utf8.DecodeRuneInString(src[i:]); c >= utf8.RuneSelf && identRune(r) {
+		if r, _ := utf8.DecodeRuneInString(src[i:]); c >= utf8.RuneSelf && identStartRune(r) {
 			p.scanIdent(i, i)
 			return
 		}
