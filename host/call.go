@@ -31,6 +31,10 @@ func (c *cell) runCall(ctx context.Context, r *request) {
 	if log := c.host.log.Debug(); log.Enabled() {
 		log.Str("run", c.id).Str("tool", r.tool).RawJSON("input", bounded(call.Input, 256)).Dur("took", time.Since(started)).Err(err).Msg("nested call ended")
 	}
+	var panicked *catalog.PanicError
+	if errors.As(err, &panicked) {
+		c.host.log.Error().Str("run", c.id).Str("tool", r.tool).Any("panic", panicked.Value).Bytes("stack", panicked.Stack).Msg("a tool panicked")
+	}
 	if err != nil {
 		c.settle(r, false, c.errorReply(r, err, ran))
 		return

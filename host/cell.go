@@ -49,7 +49,10 @@ type cell struct {
 	unhurried  bool // at least one nested call did not ask to end the turn
 	finished   int  // nested calls that ended
 
+	persisting sync.Mutex // one record of the cell is written at a time
+
 	mu      sync.Mutex
+	stored  []byte          // the snapshot in the store, where records hold more than that
 	outer   context.Context // of the exec, for its values
 	ctx     context.Context // of nested calls; made at the first
 	cancel  context.CancelCauseFunc
@@ -327,7 +330,10 @@ func (c *cell) abort(why error) {
 		}
 		return
 	}
-	c.host.store.Delete(context.Background(), c.id)
+	// The record of a durable store outlives the host, and belongs to whoever took it.
+	if !errors.Is(why, errTaken) && !(c.host.durable && errors.Is(why, errClosed)) {
+		c.host.store.Delete(context.Background(), c.id)
+	}
 	c.end(why, nil)
 }
 

@@ -204,7 +204,10 @@ func (h *Host) Wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		if last != nil && last.scope == scope {
 			return last.result
 		}
-		return h.refuseWait(messageUnavailable)
+		if !h.durable {
+			return h.refuseWait(messageUnavailable)
+		}
+		return h.waitAdopted(ctx, scope, id)
 	}
 	ctx, driver := context.WithCancelCause(ctx)
 	defer driver(nil)
@@ -235,6 +238,61 @@ func (h *Host) Wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		return c.fail(err)
 	}
 	h.log.Debug().Str("run", c.id).Msg("cell resumes")
+	return c.drive(ctx, nil)
+}
+
+// waitAdopted goes on with a cell that another process has suspended.
+func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result {
+	record, ok, err := h.store.Take(ctx, id)
+	if err != nil {
+		h.log.Error().Str("run", id).Err(err).Msg("the store cannot be read")
+	}
+	if !ok || err != nil {
+		return h.refuseWait(messageUnavailable)
+	}
+	s, snapshot, err := readRecord(record)
+	if err == nil && s.Scope != scope {
+		refusal := messageOtherSession
+		if s.Scope.AgentRun != scope.AgentRun {
+			refusal = messageOtherRun
+		}
+		if err := h.store.Put(context.WithoutCancel(ctx), id, record, time.Now().Add(s.Limits.SnapshotTTL())); err != nil {
+			h.log.Error().Str("run", id).Err(err).Msg("a run could not be put back")
+		}
+		return h.refuseWait(refusal)
+	}
+	var c *cell
+	if err == nil {
+		c, err = h.adopt(s, snapshot, time.Now())
+	}
+	if err != nil {
+		h.log.Error().Str("run", id).Err(err).Msg("a stored run cannot be restored")
+		r := h.refuseWait("The suspended cell cannot be restored: " + strings.TrimPrefix(strings.TrimPrefix(err.Error(), "quickjs: "), "host: ") + ".")
+		r.Code, r.FailurePhase = InternalError, PhaseHost
+		return r
+	}
+	ctx, c.driver = context.WithCancelCause(ctx)
+	defer c.driver(nil)
+	c.driving = true
+	h.mu.Lock()
+	closed := h.closed || h.reserved.Add(1) > c.limits.MaxSuspendedCells
+	c.reserved = true
+	if !closed {
+		h.cells[c.id] = c
+	}
+	h.mu.Unlock()
+	if closed {
+		h.reserved.Add(-1)
+		h.store.Put(context.WithoutCancel(ctx), id, record, time.Now().Add(s.Limits.SnapshotTTL()))
+		return h.refuseWait(messageTooMany)
+	}
+	if err := c.resume(ctx); err != nil {
+		return c.fail(err)
+	}
+	c.mu.Lock()
+	c.restart(s)
+	c.mu.Unlock()
+	h.log.Debug().Str("run", c.id).Msg("cell of another process resumes")
 	return c.drive(ctx, nil)
 }
 

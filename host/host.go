@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,6 +77,7 @@ type Host struct {
 	preparer  *transpile.Preparer
 	log       zerolog.Logger
 	store     Store
+	durable   bool // the store outlives this host: records hold everything
 	counters  counters
 	results   savedResults
 
@@ -116,7 +118,7 @@ func New(options *Options) (*Host, error) {
 	if len(h.options.VisibleTools) == 0 {
 		h.options.VisibleTools = []string{"exec", "wait"}
 	}
-	h.store = h.options.Store
+	h.store, h.durable = h.options.Store, h.options.Store != nil
 	if h.store == nil {
 		h.store = newMemoryStore()
 	}
@@ -132,7 +134,24 @@ func New(options *Options) (*Host, error) {
 // must not show them where this fails.
 func (h *Host) Available() error { return h.noEngine }
 
-// Close cancels every cell and waits until their calls have returned. A second Close does nothing.
+// Drain waits until no nested call runs any more, or ctx ends. A caller that ends the process with cells suspended in a
+// durable store drains the host first, so that no answer is lost.
+func (h *Host) Drain(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		h.active.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Close cancels every cell and waits until their calls have returned. Suspended cells in a store of Options.Store stay
+// there, for another host. A second Close does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -172,11 +191,14 @@ type Run struct {
 	Pending   []PendingCall
 }
 
-// Runs lists the cells of a scope; empty fields of scope match any.
+// Runs lists the cells of a scope; empty fields of scope match any. Cells that other processes have suspended in a
+// durable store are among them.
 func (h *Host) Runs(scope Scope) []Run {
 	h.mu.Lock()
 	cells := make([]*cell, 0, len(h.cells))
+	known := map[string]bool{}
 	for _, c := range h.cells {
+		known[c.id] = true
 		if scope.matches(c.scope) {
 			cells = append(cells, c)
 		}
@@ -186,6 +208,26 @@ func (h *Host) Runs(scope Scope) []Run {
 	for _, c := range cells {
 		runs = append(runs, c.describe())
 	}
+	if h.durable {
+		err := h.store.Each(context.Background(), func(id string, record []byte, expires time.Time) error {
+			s, _, err := readRecord(record)
+			if err != nil || known[id] || !scope.matches(s.Scope) {
+				return nil
+			}
+			run := Run{RunID: id, Scope: s.Scope, Title: s.Title, Started: s.Started, Suspended: true, Expires: expires, Pending: []PendingCall{}}
+			for _, p := range s.Pending {
+				if !p.Settled {
+					run.Pending = append(run.Pending, PendingCall{(&request{method: p.Method, number: p.Number}).bridgeID(), p.Method, p.Tool, time.Since(p.Asked).Milliseconds()})
+				}
+			}
+			runs = append(runs, run)
+			return nil
+		})
+		if err != nil {
+			h.log.Error().Err(err).Msg("the store cannot be listed")
+		}
+	}
+	slices.SortFunc(runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
 	return runs
 }
 
@@ -199,6 +241,10 @@ func (h *Host) Cancel(runID string) bool {
 	c := h.cells[runID]
 	h.mu.Unlock()
 	if c == nil {
+		if h.durable { // of another process
+			_, ok, err := h.store.Take(context.Background(), runID)
+			return ok && err == nil
+		}
 		return false
 	}
 	c.abort(errCancelled)

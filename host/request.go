@@ -207,10 +207,14 @@ func (c *cell) reply(r *request) func(json.RawMessage, error) {
 func (c *cell) settle(r *request, ok bool, payload []byte) {
 	c.mu.Lock()
 	c.answer(r, ok, payload)
-	if !c.driving {
+	suspended := !c.driving
+	if suspended {
 		c.fill()
 	}
 	c.mu.Unlock()
+	if suspended {
+		c.persist()
+	}
 }
 
 // inboxLimit is how many bytes of answers may wait for a cell.

@@ -7,19 +7,25 @@ import (
 )
 
 // Store keeps suspended cells: opaque records of a few kilobytes, under unguessable ids. Nothing in a record points into
-// a process, so a store on a server lets another process of the same build go on with a cell. A record is trusted: who
-// can write to the store can change what a cell does, though not what it may do.
+// a process, so a store that outlives the process, or that several share, lets another process of the same build go on
+// with a cell. A record is trusted: who can write to the store can change what a cell computes, though not what it may
+// call.
 type Store interface {
 	// Put keeps a record until it expires. A record under the same id is replaced.
 	Put(ctx context.Context, id string, record []byte, expires time.Time) error
+	// Replace is Put for a record that is there already; ok is false, and nothing is kept, where it is not: somebody
+	// took it.
+	Replace(ctx context.Context, id string, record []byte, expires time.Time) (ok bool, err error)
 	// Take gives a record and removes it; ok is false where there is none, or it has expired. Of several callers one
 	// gets it.
 	Take(ctx context.Context, id string) (record []byte, ok bool, err error)
 	// Delete removes a record, where there is one.
 	Delete(ctx context.Context, id string) error
+	// Each calls f with every record that has not expired, until f returns an error.
+	Each(ctx context.Context, f func(id string, record []byte, expires time.Time) error) error
 }
 
-// memoryStore is the default store. The host removes what expires, so expiry is only checked here.
+// memoryStore is the default store. Its records are the snapshots alone: all else of a cell is in the host's memory.
 type memoryStore struct {
 	mu      sync.Mutex
 	records map[string]memoryRecord
@@ -39,6 +45,16 @@ func (s *memoryStore) Put(_ context.Context, id string, record []byte, expires t
 	return nil
 }
 
+func (s *memoryStore) Replace(_ context.Context, id string, record []byte, expires time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.records[id]
+	if ok {
+		s.records[id] = memoryRecord{record, expires}
+	}
+	return ok, nil
+}
+
 func (s *memoryStore) Take(_ context.Context, id string) ([]byte, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,5 +67,22 @@ func (s *memoryStore) Delete(_ context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, id)
+	return nil
+}
+
+func (s *memoryStore) Each(_ context.Context, f func(string, []byte, time.Time) error) error {
+	s.mu.Lock()
+	records := make(map[string]memoryRecord, len(s.records))
+	for id, r := range s.records {
+		records[id] = r
+	}
+	s.mu.Unlock()
+	for id, r := range records {
+		if time.Now().Before(r.expires) {
+			if err := f(id, r.bytes, r.expires); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }

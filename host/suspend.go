@@ -33,8 +33,19 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	if int64(s.Size()) > c.limits.MaxSnapshotBytes {
 		return c.fail(&limits.Error{Limit: limits.BreachSnapshot, Allowed: c.limits.MaxSnapshotBytes})
 	}
+	fitted := c.output.Fit(nil, 0) // before the state is written: what is given out here is not given out again
 	expires := time.Now().Add(c.limits.SnapshotTTL())
-	if err := c.host.store.Put(context.WithoutCancel(ctx), c.id, s.Encode(), expires); err != nil {
+	encoded := s.Encode()
+	c.mu.Lock()
+	if c.host.durable {
+		c.stored = encoded
+	}
+	record, err := c.record(encoded)
+	c.mu.Unlock()
+	if err == nil {
+		err = c.host.store.Put(context.WithoutCancel(ctx), c.id, record, expires)
+	}
+	if err != nil {
 		return c.fail(err)
 	}
 	if c.vm != nil {
@@ -44,7 +55,6 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Time("expires", expires).Msg("cell suspended")
 
 	r := c.result(Waiting)
-	fitted := c.output.Fit(nil, 0)
 	r.Output = fitted.Output
 	r.RunID = c.id
 	c.mu.Lock()
@@ -62,8 +72,12 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	c.expires = expires
 	c.expiry = time.AfterFunc(time.Until(expires), func() { c.abort(errExpired) })
 	ending := c.ending
-	c.fill() // nobody drives now: freed slots go to the queue
+	c.fill()                                      // nobody drives now: freed slots go to the queue
+	stale := c.host.durable && len(c.replies) > 0 // an answer may have come in since the record was written
 	c.mu.Unlock()
+	if stale {
+		c.persist()
+	}
 	if ending != nil { // aborted meanwhile: abort left it to the driver, which is this
 		c.host.store.Delete(context.Background(), c.id)
 		c.mu.Lock()
@@ -75,20 +89,28 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	return r
 }
 
-// resume takes a suspended cell's snapshot out of the store and answers its yields.
+// resume takes a suspended cell's snapshot out of the store and answers its yields. A cell that was adopted has it.
 func (c *cell) resume(ctx context.Context) error {
-	record, ok, err := c.host.store.Take(ctx, c.id)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return errExpired
-	}
-	if c.parked, err = quickjs.DecodeSnapshot(record); err != nil {
-		return err
+	if c.parked == nil {
+		record, ok, err := c.host.store.Take(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errExpired
+		}
+		if c.host.durable {
+			if _, record, err = readRecord(record); err != nil {
+				return err
+			}
+		}
+		if c.parked, err = quickjs.DecodeSnapshot(record); err != nil {
+			return err
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stored = nil
 	for _, p := range c.pending {
 		if p.method == methodYield && !p.settled {
 			c.answer(p, true, p.input)

@@ -1,0 +1,27 @@
+//go:build unix
+
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lockFolder takes the lock of a folder. It is held by the open file, so a process that is killed lets it go.
+func lockFolder(dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
