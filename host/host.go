@@ -182,13 +182,13 @@ var errClosed = errors.New("the host is closed")
 
 // Run describes a cell that is running or suspended.
 type Run struct {
-	RunID     string
-	Scope     Scope
-	Title     string
-	Suspended bool
-	Started   time.Time
-	Expires   time.Time // zero while it runs
-	Pending   []PendingCall
+	RunID     string        `json:"runId"`
+	Scope     Scope         `json:"scope"`
+	Title     string        `json:"title,omitempty"`
+	Suspended bool          `json:"suspended"`
+	Started   time.Time     `json:"started"`
+	Expires   time.Time     `json:"expires,omitzero"` // zero while it runs
+	Pending   []PendingCall `json:"pendingToolCalls"`
 }
 
 // Runs lists the cells of a scope; empty fields of scope match any. Cells that other processes have suspended in a
@@ -209,26 +209,40 @@ func (h *Host) Runs(scope Scope) []Run {
 		runs = append(runs, c.describe())
 	}
 	if h.durable {
-		err := h.store.Each(context.Background(), func(id string, record []byte, expires time.Time) error {
-			s, _, err := readRecord(record)
-			if err != nil || known[id] || !scope.matches(s.Scope) {
-				return nil
-			}
-			run := Run{RunID: id, Scope: s.Scope, Title: s.Title, Started: s.Started, Suspended: true, Expires: expires, Pending: []PendingCall{}}
-			for _, p := range s.Pending {
-				if !p.Settled {
-					run.Pending = append(run.Pending, PendingCall{(&request{method: p.Method, number: p.Number}).bridgeID(), p.Method, p.Tool, time.Since(p.Asked).Milliseconds()})
-				}
-			}
-			runs = append(runs, run)
-			return nil
-		})
+		stored, err := StoredRuns(h.store)
 		if err != nil {
 			h.log.Error().Err(err).Msg("the store cannot be listed")
+		}
+		for _, run := range stored {
+			if !known[run.RunID] && scope.matches(run.Scope) {
+				runs = append(runs, run)
+			}
 		}
 	}
 	slices.SortFunc(runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
 	return runs
+}
+
+// StoredRuns lists the cells that a durable store has, oldest first.
+func StoredRuns(store Store) ([]Run, error) {
+	runs := []Run{}
+	err := store.Each(context.Background(), func(id string, record []byte, expires time.Time) error {
+		s, _, err := readRecord(record)
+		if err != nil {
+			return nil // not a run of ours: somebody else's business
+		}
+		run := Run{RunID: id, Scope: s.Scope, Title: s.Title, Started: s.Started, Suspended: true, Expires: expires, Pending: []PendingCall{}}
+		for _, p := range s.Pending {
+			if !p.Settled {
+				r := &request{method: p.Method, number: p.Number}
+				run.Pending = append(run.Pending, PendingCall{r.bridgeID(), p.Method, p.Tool, time.Since(p.Asked).Milliseconds()})
+			}
+		}
+		runs = append(runs, run)
+		return nil
+	})
+	slices.SortFunc(runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
+	return runs, err
 }
 
 func (s Scope) matches(other Scope) bool {

@@ -21,6 +21,7 @@ type execFlags struct {
 	noWait   bool
 	catalogFlags
 	limitFlags
+	stateFlags
 }
 
 func newExec(s streams) *cobra.Command {
@@ -37,6 +38,9 @@ await name({...}), catalog.search("what to do"), tools.describe(id).
 When the cell is suspended, exec waits for it until it has ended; with --no-wait it
 prints the waiting result. Output is one line of JSON, or text when a person reads it.
 
+With --state DIR a suspended cell is kept in a folder: codemode wait goes on with it,
+also after this process was killed.
+
 Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
 		Example: `  codemode exec -e 'return 1 + 2'
   codemode exec -e 'const n: number = 3; return n' --language typescript
@@ -51,6 +55,7 @@ Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
 	flags.BoolVar(&f.noWait, "no-wait", false, "print a waiting result instead of waiting")
 	f.catalogFlags.add(cmd)
 	f.limitFlags.add(cmd)
+	f.stateFlags.add(cmd)
 	return cmd
 }
 
@@ -60,15 +65,9 @@ func (f *execFlags) run(cmd *cobra.Command, args []string, s streams) error {
 	default:
 		return usageError{fmt.Errorf("--language is javascript or typescript, not %q", f.language)}
 	}
-	switch f.format {
-	case "":
-		f.format = "json"
-		if terminal(s.out) {
-			f.format = "text"
-		}
-	case "json", "text":
-	default:
-		return usageError{fmt.Errorf("--format is json or text, not %q", f.format)}
+	format, err := outputFormat(s, f.format)
+	if err != nil {
+		return err
 	}
 	code, err := f.source(cmd, args, s)
 	if err != nil {
@@ -78,30 +77,17 @@ func (f *execFlags) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	session, err := f.open(cmd.Context(), s, cellLimits)
+	if f.noWait && f.state == "" {
+		fmt.Fprintln(s.err, "codemode: without --state DIR a waiting cell ends with this command")
+	}
+	session, err := f.open(s, cellLimits, f.stateFlags)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	scope := host.Scope{Session: "command"}
-	print := printer{s, f.format}
-	result := session.host.Exec(cmd.Context(), scope, host.ExecInput{Code: code, Language: transpile.Language(f.language)})
-	for result.Status == host.Waiting && !f.noWait {
-		if f.format == "text" {
-			print.output(result) // what it has said so far
-		}
-		result = session.host.Wait(cmd.Context(), scope, host.WaitInput{RunID: result.RunID})
-	}
-	if err := print.result(result); err != nil {
-		return err
-	}
-	switch result.Status {
-	case host.Completed:
-		return nil
-	case host.Waiting:
-		return exitCode(exitWaiting)
-	}
-	return exitCode(exitFailed)
+	return session.follow(cmd.Context(), printer{s, format}, f.noWait, func() *host.Result {
+		return session.host.Exec(cmd.Context(), commandScope, host.ExecInput{Code: code, Language: transpile.Language(f.language)})
+	})
 }
 
 // source reads the cell.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -43,6 +44,16 @@ func TestTranscripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// runid FILE sets RUN to the run id of a result
+			"runid": func(ts *testscript.TestScript, neg bool, args []string) {
+				var result struct {
+					RunID string `json:"runId"`
+				}
+				if err := json.Unmarshal([]byte(ts.ReadFile(args[0])), &result); err != nil || result.RunID == "" {
+					ts.Fatalf("no run id in %s: %v", args[0], err)
+				}
+				ts.Setenv("RUN", result.RunID)
+			},
 			// status CODE COMMAND... runs a command that must end with that exit code
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				err := ts.Exec(args[1], args[2:]...)
@@ -109,6 +120,66 @@ func number(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// A process that is killed between exec and wait loses nothing.
+func TestKilledBetweenExecAndWait(t *testing.T) {
+	needGuest(t)
+	binary := filepath.Join(t.TempDir(), "codemode")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := filepath.Join(t.TempDir(), "runs")
+	tools := filepath.Join(t.TempDir(), "tools.json")
+	marks := filepath.Join(t.TempDir(), "marks")
+	definition := fmt.Sprintf(`[{"name": "mark", "run": {"argv": ["sh", "-c", "echo x >> %s; echo 1"]}},
+		{"name": "hang", "delayMs": 60000, "reply": 1}, {"name": "again", "delayMs": 300, "reply": 2, "replaySafe": true}]`, marks)
+	if err := os.WriteFile(tools, []byte(definition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const code = `const a = await mark({}); await yield_control();
+		const rest = await Promise.allSettled([hang({}), again({})]); const b = await mark({});
+		return [a, b, ...rest.map(r => r.value ?? r.reason.effectStatus)]`
+	start := func(args ...string) (cmd *exec.Cmd, output func() string) {
+		cmd = exec.Command(binary, append(args, "--tools", tools, "--state", dir)...)
+		f, err := os.CreateTemp(t.TempDir(), "out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		cmd.Stdout = f
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, func() string {
+			text, _ := os.ReadFile(f.Name())
+			return string(text)
+		}
+	}
+	first, out := start("exec", "-e", code, "--no-wait", "--timeout", "1s")
+	first.Wait()
+	var result struct{ Status, RunID string }
+	if err := json.Unmarshal([]byte(out()), &result); err != nil || result.Status != "waiting" {
+		t.Fatalf("%v: %s", err, out())
+	}
+	// The second process waits once, is left with two calls under way, and is killed.
+	second, out := start("wait", result.RunID, "--no-wait", "--format", "json")
+	for range 3000 {
+		if strings.Contains(out(), "\n") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	second.Process.Kill()
+	second.Wait()
+	third, out := start("wait", result.RunID, "--format", "json")
+	third.Wait()
+	if !strings.Contains(out(), `"value":[1,1,"unknown",2]`) {
+		t.Errorf("%s", out())
+	}
+	if text, _ := os.ReadFile(marks); string(text) != "x\nx\n" {
+		t.Errorf("mark ran %d times", strings.Count(string(text), "x"))
+	}
 }
 
 func TestParseBytes(t *testing.T) {

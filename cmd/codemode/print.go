@@ -10,6 +10,20 @@ import (
 	"codemode/host"
 )
 
+// outputFormat is the format that a flag asks for: by default text for a person, and JSON for a program.
+func outputFormat(s streams, flag string) (string, error) {
+	switch flag {
+	case "json", "text":
+		return flag, nil
+	case "":
+		if terminal(s.out) {
+			return "text", nil
+		}
+		return "json", nil
+	}
+	return "", usageError{fmt.Errorf("--format is json or text, not %q", flag)}
+}
+
 // printer writes results.
 type printer struct {
 	streams
