@@ -69,7 +69,9 @@ var builtins = map[string]func(b *toolbox, ctx context.Context, call *catalog.Ca
 		return nil, errors.New(field[string](call, "message"))
 	},
 	// panic panics.
-	"panic": func(*toolbox, context.Context, *catalog.Call) (any, error) { panic("index out of range [3] with length 3") },
+	"panic": func(*toolbox, context.Context, *catalog.Call) (any, error) {
+		panic("index out of range [3] with length 3")
+	},
 	// ask asks a person.
 	"ask": func(_ *toolbox, ctx context.Context, call *catalog.Call) (any, error) {
 		if call.AwaitApproval == nil {
