@@ -19,6 +19,9 @@ func (c *cell) runCall(ctx context.Context, r *request) {
 	started := time.Now()
 	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: fmt.Sprintf("%s:%d", c.id, r.order), Input: r.input, Location: c.location(r.site)}
 	value, ran, err := c.call(ctx, r, call)
+	if call.Entry != nil {
+		c.usedTool(call.Entry.CallableName(), time.Since(started), err != nil)
+	}
 	if record := c.host.options.Trajectory; record != nil {
 		out := Record{RunID: c.id, Scope: c.scope, ParentID: c.parentID, CallID: call.ID, Tool: r.tool, Order: r.order,
 			Input: bounded(call.Input, maxRecordInput), Result: bounded(value, maxRecordResult), IsError: err != nil,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type cell struct {
 
 	// What only the driving goroutine touches.
 	vm         *quickjs.VM       // nil while parked or suspended
+	accounted  time.Duration     // of vm's time, what is in used
 	parked     *quickjs.Snapshot // in place of vm
 	cannotPark bool              // its snapshot is over the limit: it keeps its instance
 	ran        bool              // the body was run
@@ -46,8 +48,9 @@ type cell struct {
 	numbers    map[string]int
 	calls      int // nested calls so far
 	untrusted  bool
-	unhurried  bool // at least one nested call did not ask to end the turn
-	finished   int  // nested calls that ended
+	unhurried  bool          // at least one nested call did not ask to end the turn
+	finished   int           // nested calls that ended
+	used       CellTelemetry // by VMs that are closed; Tools is guarded by mu
 
 	persisting sync.Mutex // one record of the cell is written at a time
 
@@ -240,6 +243,9 @@ func (c *cell) complete() *Result {
 	}
 	r := c.result(Completed)
 	r.Output, r.Value = fitted.Output, fitted.Value
+	if fitted.Truncated && string(fitted.Value) != string(c.value) {
+		r.Value = c.retain(fitted.Value)
+	}
 	r.Terminate = c.finished > 0 && !c.unhurried
 	c.end(nil, r)
 	return r
@@ -259,18 +265,61 @@ func (c *cell) telemetry() Telemetry {
 		SearchCount: c.counts.search.Load(), DescribeCount: c.counts.describe.Load(), CallCount: c.counts.call.Load(),
 		VisibleTools: c.host.options.VisibleTools,
 	}
+	c.account()
+	c.mu.Lock()
+	t.Cell = c.used
+	t.Cell.Tools = maps.Clone(c.used.Tools)
+	c.mu.Unlock()
 	for source, n := range c.view.Counts() {
 		t.Sources[string(source)] = n
 	}
 	return t
 }
 
+// account adds what the VM has used since it was last asked.
+func (c *cell) account() {
+	if c.vm == nil {
+		return
+	}
+	spent := c.vm.Spent()
+	c.used.VMMicros += (spent - c.accounted).Microseconds()
+	c.accounted = spent
+	c.used.MemoryBytes = max(c.used.MemoryBytes, c.vm.MemoryBytes())
+	if c.limits.Fuel > 0 {
+		c.used.FuelUsed = c.limits.Fuel - int64(c.vm.FuelLeft())
+	}
+}
+
+// closeVM gives the VM back.
+func (c *cell) closeVM() {
+	if c.vm == nil {
+		return
+	}
+	c.account()
+	c.accounted = 0
+	c.vm.Close()
+	c.vm = nil
+}
+
+// usedTool counts a call that has ended.
+func (c *cell) usedTool(name string, took time.Duration, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used.Tools == nil {
+		c.used.Tools = map[string]ToolUsage{}
+	}
+	u := c.used.Tools[name]
+	u.Calls++
+	u.Micros += took.Microseconds()
+	if failed {
+		u.Errors++
+	}
+	c.used.Tools[name] = u
+}
+
 // end releases everything that the cell holds. why is nil for a cell that completed.
 func (c *cell) end(why error, last *Result) {
-	if c.vm != nil {
-		c.vm.Close()
-		c.vm = nil
-	}
+	c.closeVM()
 	c.parked = nil
 	c.mu.Lock()
 	if c.ending == nil {

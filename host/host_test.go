@@ -462,6 +462,47 @@ func TestWithoutAGuestEveryExecSaysSo(t *testing.T) {
 	}
 }
 
+func TestALargeValueIsKeptForLater(t *testing.T) {
+	h := newHost(t, newTools(), Options{Limits: limits.Limits{MaxOutputBytes: 2048}})
+	r := exec(t, h, `return Array.from({length: 500}, (_, i) => ({id: i, name: "item " + i}))`)
+	var v struct {
+		Truncated bool
+		Reference struct {
+			ID, Shape, Preview string
+			Count, Bytes       int
+		}
+	}
+	if err := json.Unmarshal(r.Value, &v); err != nil || !v.Truncated || v.Reference.Count != 500 || v.Reference.Shape != "[500: {id: number, name: string}]" || v.Reference.Preview == "" {
+		t.Fatalf("%s", brief(r))
+	}
+	if got := brief(exec(t, h, fmt.Sprintf(`return (await results.load(%q))[499]`, v.Reference.ID))); got != `completed {"id":499,"name":"item 499"}` {
+		t.Error(got)
+	}
+	other := h.Exec(t.Context(), Scope{Session: "other"}, ExecInput{Code: fmt.Sprintf(`return await results.load(%q)`, v.Reference.ID)})
+	if other.Status != Failed {
+		t.Errorf("another session: %s", brief(other))
+	}
+	if r := exec(t, h, `return "x".repeat(5000)`); strings.Contains(string(r.Value), "reference") || !strings.Contains(string(r.Value), `"omittedBytes"`) {
+		t.Errorf("text: %s", brief(r))
+	}
+}
+
+func TestTelemetry(t *testing.T) {
+	h := newHost(t, newTools(), Options{Limits: limits.Limits{Fuel: 1 << 40}})
+	r := exec(t, h, `await echo({}); await fail().catch(() => 0); await yield_control(); for (let i = 0; i < 1e5; i++); return new Array(1e6).fill(1).length`)
+	if r.Telemetry.Cell.SnapshotBytes == 0 {
+		t.Errorf("waiting: %+v", r.Telemetry.Cell)
+	}
+	r = h.Wait(t.Context(), Scope{}, WaitInput{r.RunID})
+	c := r.Telemetry.Cell
+	if c.VMMicros == 0 || c.MemoryBytes < 1<<20 || c.FuelUsed < 1e5 || c.Tools["echo"].Calls != 1 || c.Tools["fail"] != (ToolUsage{1, 1, c.Tools["fail"].Micros}) {
+		t.Errorf("%+v", c)
+	}
+	if r.Telemetry.CallCount != 2 || r.Telemetry.CatalogSize != 6 || r.Telemetry.Sources["host"] != 6 {
+		t.Errorf("%+v", r.Telemetry)
+	}
+}
+
 func TestHammer(t *testing.T) {
 	c := newTools()
 	h := newHost(t, c, Options{Limits: limits.Limits{MaxSuspendedCells: 1000}})

@@ -44,6 +44,7 @@ type state struct {
 	Finished   int             `json:"finished,omitempty"`
 	Unhurried  bool            `json:"unhurried,omitempty"`
 	Untrusted  bool            `json:"untrusted,omitempty"`
+	Used       CellTelemetry   `json:"used"`
 	Pending    []pendingState  `json:"pending,omitempty"`
 }
 
@@ -75,7 +76,7 @@ func (c *cell) state() state {
 		ID: c.id, Scope: c.scope, Title: c.title, ParentID: c.parentID, RestartSafe: c.restartSafe, Limits: c.limits,
 		Started: c.started, Source: c.prepared.Source(), Language: c.prepared.Language, KeepLast: c.host.options.KeepLast,
 		Output: c.output.State(), Done: c.done, Value: c.value, Truncated: c.truncated, Dispatched: c.dispatched,
-		Numbers: c.numbers, Calls: c.calls, Finished: c.finished, Unhurried: c.unhurried, Untrusted: c.untrusted,
+		Numbers: c.numbers, Calls: c.calls, Finished: c.finished, Unhurried: c.unhurried, Untrusted: c.untrusted, Used: c.used,
 	}
 	if c.truncated { // a prefix is not JSON
 		s.Value, _ = marshal(string(c.value))
@@ -178,7 +179,7 @@ func (h *Host) adopt(s *state, snapshot []byte, expires time.Time) (*cell, error
 		counts: h.counters.of(catalogNow.Scope()), counterScope: catalogNow.Scope(), prepared: prepared, started: s.Started,
 		output: limits.RestoreOutput(s.Limits.MaxOutputBytes, s.Output), parked: parked, ran: true, done: s.Done, value: s.Value,
 		truncated: s.Truncated, dispatched: s.Dispatched, numbers: s.Numbers, calls: s.Calls, finished: s.Finished,
-		unhurried: s.Unhurried, untrusted: s.Untrusted, outer: context.Background(), wake: make(chan struct{}, 1), expires: expires,
+		unhurried: s.Unhurried, untrusted: s.Untrusted, used: s.Used, outer: context.Background(), wake: make(chan struct{}, 1), expires: expires,
 	}
 	if c.truncated {
 		var prefix string

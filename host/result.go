@@ -75,6 +75,24 @@ type Telemetry struct {
 	DescribeCount int64          `json:"describeCount"`
 	CallCount     int64          `json:"callCount"`
 	VisibleTools  []string       `json:"visibleTools"`
+	// Cell is about this cell alone.
+	Cell CellTelemetry `json:"cell"`
+}
+
+// CellTelemetry is what one cell used, in its whole life.
+type CellTelemetry struct {
+	VMMicros      int64                `json:"vmMicros"`                // microseconds in the engine
+	MemoryBytes   int                  `json:"memoryBytes"`             // linear memory that it added, at its peak
+	FuelUsed      int64                `json:"fuelUsed,omitempty"`      // instructions, where fuel is metered
+	SnapshotBytes int                  `json:"snapshotBytes,omitempty"` // of its last suspension
+	Tools         map[string]ToolUsage `json:"tools,omitempty"`         // by callable name
+}
+
+// ToolUsage counts the calls of one tool by one cell that have ended.
+type ToolUsage struct {
+	Calls  int   `json:"calls"`
+	Errors int   `json:"errors,omitempty"`
+	Micros int64 `json:"micros"` // microseconds in all
 }
 
 // Result is what exec and wait give back. Which fields count depends on Status. It marshals with the metadata first and

@@ -3,6 +3,9 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -56,6 +59,7 @@ type reference struct {
 	ID      string `json:"id"`
 	Bytes   int    `json:"bytes"`
 	Count   int    `json:"count"`
+	Shape   string `json:"shape"`
 	Preview string `json:"preview"`
 	// PreviewTruncated says that Preview is only the start.
 	PreviewTruncated bool `json:"previewTruncated"`
@@ -79,7 +83,7 @@ func (s *savedResults) save(scope Scope, value json.RawMessage, most int64) (*re
 			"There is no room to save this result: %d of %d are kept, %d of %d bytes. Delete some with results.delete, or save less; those kept stay as they are.",
 			len(in.values), maxSaved, in.bytes, most)}
 	}
-	r := &reference{ID: "result_" + uuid.NewString(), Bytes: len(value), Count: count(value), Preview: string(value)}
+	r := &reference{ID: "result_" + uuid.NewString(), Bytes: len(value), Count: count(value), Shape: shape(value), Preview: string(value)}
 	if len(value) > previewBytes {
 		r.PreviewTruncated = true
 		r.Preview = string(value[:previewBytes])
@@ -90,6 +94,76 @@ func (s *savedResults) save(scope Scope, value json.RawMessage, most int64) (*re
 	in.values[r.ID] = value
 	in.bytes += int64(len(value))
 	return r, nil
+}
+
+// retained stands for a value that did not fit, and can be loaded by a later cell.
+type retained struct {
+	Truncated bool       `json:"truncated"` // always true
+	Reference *reference `json:"reference"`
+	Guidance  string     `json:"guidance"`
+}
+
+const retainedGuidance = "The value is too large to show. It is kept for this session: await results.load(reference.id) in a later cell, and return less of it."
+
+// retain keeps a list or an object that did not fit, and gives a reference to it in place of the marker; where that
+// cannot be, the marker.
+func (c *cell) retain(marker json.RawMessage) json.RawMessage {
+	if c.truncated || c.restartSafe || len(c.value) == 0 || c.value[0] != '[' && c.value[0] != '{' {
+		return marker
+	}
+	ref, err := c.host.results.save(c.scope, c.value, c.inboxLimit())
+	if err != nil {
+		return marker
+	}
+	text, err := marshal(retained{true, ref, retainedGuidance})
+	if err != nil || len(text) > len(marker) {
+		c.host.results.delete(c.scope, ref.ID)
+		return marker
+	}
+	return text
+}
+
+// shape says what a value is made of, for somebody who sees only a part: "[1000: {id: number, name: string}]".
+func shape(value json.RawMessage) string {
+	var v any
+	if json.Unmarshal(value, &v) != nil {
+		return ""
+	}
+	return clip(shapeOf(v, 3), maxShape)
+}
+
+const maxShape = 200
+
+func shapeOf(v any, depth int) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		if len(v) == 0 || depth == 0 {
+			return fmt.Sprintf("[%d]", len(v))
+		}
+		return fmt.Sprintf("[%d: %s]", len(v), shapeOf(v[0], depth-1))
+	case map[string]any:
+		if depth == 0 {
+			return "{…}"
+		}
+		names := slices.Sorted(maps.Keys(v))
+		var parts []string
+		for _, name := range names[:min(len(names), 8)] {
+			parts = append(parts, clip(name, 32)+": "+shapeOf(v[name], depth-1))
+		}
+		if len(names) > 8 {
+			parts = append(parts, "…")
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return ""
 }
 
 // count is the length of an array, the number of an object's keys, 1 for anything else.

@@ -16,8 +16,8 @@ func (c *cell) park() {
 		c.cannotPark = true
 		return
 	}
-	c.vm.Close()
-	c.vm, c.parked = nil, s
+	c.closeVM()
+	c.parked = s
 	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Msg("cell parked while its tools run")
 }
 
@@ -36,6 +36,8 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	fitted := c.output.Fit(nil, 0) // before the state is written: what is given out here is not given out again
 	expires := time.Now().Add(c.limits.SnapshotTTL())
 	encoded := s.Encode()
+	c.account()
+	c.used.SnapshotBytes = len(encoded)
 	c.mu.Lock()
 	if c.host.durable {
 		c.stored = encoded
@@ -48,10 +50,8 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	if err != nil {
 		return c.fail(err)
 	}
-	if c.vm != nil {
-		c.vm.Close()
-	}
-	c.vm, c.parked = nil, nil
+	c.closeVM()
+	c.parked = nil
 	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Time("expires", expires).Msg("cell suspended")
 
 	r := c.result(Waiting)

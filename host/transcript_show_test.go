@@ -19,8 +19,13 @@ import (
 //	error: The cell computed for longer than its 100 ms. …
 //
 // What is the usual case is left out: the language javascript, no notes, not replay-safe.
-func show(r *host.Result, more []string) string {
+func show(r *host.Result, more, less []string) string {
 	var b strings.Builder
+	if slices.Contains(less, "place") {
+		placeless := *r
+		placeless.Location, placeless.Error = nil, places.ReplaceAllString(r.Error, "")
+		r = &placeless
+	}
 	b.WriteString(string(r.Status))
 	switch r.Status {
 	case host.Waiting:
@@ -77,6 +82,9 @@ func show(r *host.Result, more []string) string {
 	}
 	return blanks.ReplaceAllString(rename(b.String()), "")
 }
+
+// places are frames and source lines in an error's text.
+var places = regexp.MustCompile(`(?m)\n(    at |\s*\d+ \| |\s+\| ).*$`)
 
 var blanks = regexp.MustCompile(`(?m)[ \t]+$`)
 

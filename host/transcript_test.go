@@ -107,6 +107,7 @@ type settings struct {
 	Hooks         []hook               `json:"hooks"`   //
 	Approve       *approve             `json:"approve"` // absent: tools cannot ask
 	Show          []string             `json:"show"`    // "keys", "telemetry": shown in every result
+	Hide          []string             `json:"hide"`    // "place": where a cell was, where that is chance
 	AtOnce        []string             `json:"atOnce"`  // tools of which `ran` says how many ran at once
 }
 
@@ -438,7 +439,7 @@ func (p *player) took(verb string, r *host.Result) []byte {
 		p.runs = append(p.runs, r.RunID)
 	}
 	p.waited = p.waited || r.Status == host.Waiting
-	return []byte(show(r, p.s.Show))
+	return []byte(show(r, p.s.Show, p.s.Hide))
 }
 
 // untilRunning waits until a cell is driven.

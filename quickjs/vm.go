@@ -37,6 +37,7 @@ type VM struct {
 	instance *native.Instance // nil when closed
 	dead     error            // why nothing may run any more
 	fuelLeft uint64           // of the cell's life, where fuel is metered
+	spent    time.Duration    // in WebAssembly
 	runs     []pages.Run      // scratch
 
 	// While the guest runs; read from the tick as well, which is on the same thread.
@@ -181,6 +182,13 @@ func (vm *VM) Position() string {
 	return text
 }
 
+// Spent is how long the guest has run in this VM, with the bridge's answers in it.
+func (vm *VM) Spent() time.Duration {
+	vm.mu.Lock()
+	defer vm.mu.Unlock()
+	return vm.spent
+}
+
 // FuelLeft is what is left of the cell's fuel; 0 where fuel is not metered.
 func (vm *VM) FuelLeft() uint64 {
 	vm.mu.Lock()
@@ -238,7 +246,10 @@ func (vm *VM) use(f func() error) error {
 	}
 	defer vm.engine.leave(vm.variant)
 	vm.broken, vm.reason, vm.softened = nil, nil, time.Time{}
-	if err := f(); err != nil {
+	start := time.Now()
+	err := f()
+	vm.spent += time.Since(start)
+	if err != nil {
 		vm.dead = vm.explain(err)
 		return vm.dead
 	}
