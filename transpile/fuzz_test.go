@@ -39,7 +39,7 @@ func FuzzPrepare(f *testing.F) {
 
 // Rules of the language that esbuild checks and this package leaves to the engine.
 var leftToTheEngine = []string{
-	"strict mode", "strict-mode", "already been declared", "must be initialized", "Invalid regular", "reserved", "cannot be used here", "Cannot use", "Duplicate", "duplicate", "argument", "Invalid flag", "Invalid regexp", "private name", "Private name", "escape", "Octal", "octal",
+	"in regular expression", "strict mode", "strict-mode", "already been declared", "must be initialized", "Invalid regular", "reserved", "cannot be used here", "Cannot use", "Duplicate", "duplicate", "argument", "Invalid flag", "Invalid regexp", "private name", "Private name", "escape", "Octal", "octal",
 	"Legacy", "legacy", "\"super\"", "\"new.target\"", "must be", "must have", "Expected identifier but found", "Multiple", "cannot be", "cannot have", "Unexpected \"super\"", "\"__proto__\"", "Invalid number", "Syntax error", "Template literals", "template", "Class", "Only", "Unexpected \"await\"", "BigInt", "Invalid", "for-of loops", "for-in loops",
 }
 

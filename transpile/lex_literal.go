@@ -37,12 +37,31 @@ func (p *parser) scanIdent(start, j int) {
 	}
 	p.tok.kind, p.tok.escaped, p.tok.end = kindIdent, escaped, int32(j)
 	p.pos = j
+	if escaped && !spellsIdent(strings.TrimPrefix(unescapeIdent(src[start:j]), "#")) {
+		p.fail(start, "This name has an escaped character that no name can have")
+		return
+	}
 	// An escaped word is what it spells, but it is never a keyword: r\u0065quire is require, \u0069f is no if.
 	if k, w := classify(unescapeIdent(src[start:j])); !escaped {
 		p.tok.kind, p.tok.word = k, w
 	} else if k == kindIdent {
 		p.tok.word = w
 	}
+}
+
+// spellsIdent reports whether s is an identifier.
+func spellsIdent(s string) bool {
+	for i, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			if !isIdentPart(byte(r)) || i == 0 && !isIdentStart(byte(r)) {
+				return false
+			}
+		case i == 0 && !identStartRune(r), !identRune(r):
+			return false
+		}
+	}
+	return s != ""
 }
 
 // escapeEnd is the offset after the \uXXXX or \u{X...} at i, or -1.
@@ -190,7 +209,12 @@ func (p *parser) rescanRegexp() {
 				continue
 			}
 			i++
+			flags := i
 			for i < len(src) && isIdentPart(src[i]) {
+				if strings.IndexByte("dgimsuvy", src[i]) < 0 || strings.IndexByte(src[flags:i], src[i]) >= 0 {
+					p.fail(i, "A regular expression has no flag %c here: the flags are d g i m s u v y, each once", src[i])
+					return
+				}
 				i++
 			}
 			p.tok.end, p.pos = int32(i), i
