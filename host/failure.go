@@ -260,6 +260,9 @@ func (c *cell) nearest(t *guestabi.Thrown) string {
 	if t.Name != "ReferenceError" || m == nil {
 		return ""
 	}
+	if hint := c.prepared.RuntimeHint(); hint != "" {
+		return hint // the text is not code for people, though it happens to be JavaScript: ls -la
+	}
 	names := c.view.Nearest(m[1], 3)
 	if len(names) == 0 {
 		return ""

@@ -67,7 +67,8 @@ compiled to WebAssembly, with limits on time, memory and output. When it must wa
 for its tools it is suspended as a snapshot of a few kilobytes and resumed later.`,
 		Example: `  codemode exec -e 'return 1 + 2'
   codemode exec examples/trip.ts --tools examples/tools.json
-  echo 'text("hello")' | codemode exec -`,
+  echo 'text("hello")' | codemode exec -
+  codemode serve --config mcp.json`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArguments,
@@ -79,7 +80,7 @@ for its tools it is suspended as a snapshot of a few kilobytes and resumed later
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newExec(s), newWait(s), newRuns(s), newCancel(s), newTools(s), newSearch(s), newDescribe(s), newTypes(s), newABI(s), newLimits(s), newVersion(s))
+	root.AddCommand(newExec(s), newWait(s), newRuns(s), newCancel(s), newServe(s), newTools(s), newSearch(s), newDescribe(s), newTypes(s), newABI(s), newLimits(s), newVersion(s))
 	return root
 }
 

@@ -4,55 +4,120 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"codemode/catalog"
 	"codemode/host"
 	"codemode/limits"
+	"codemode/mcp"
 	"codemode/quickjs"
 )
 
 // catalogFlags say which tools there are.
 type catalogFlags struct {
 	tools   []string
+	config  string
+	allow   []string
+	deny    []string
 	verbose bool
 }
 
 func (f *catalogFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.tools, "tools", nil, "JSON `FILE` with tools; may be given more than once")
+	cmd.Flags().StringVar(&f.config, "config", "", "JSON `FILE` with MCP servers (mcpServers)")
+	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "show only tools whose name or id matches `PATTERN` (* stands for anything)")
+	cmd.Flags().StringArrayVar(&f.deny, "deny", nil, "hide tools whose name or id matches `PATTERN`")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log what happens to standard error")
 }
 
-// load makes the catalog. A tool that is wrong is reported and left out.
-func (f *catalogFlags) load(s streams) (*catalog.Catalog, error) {
+// load makes the catalog, and connects nothing. A tool that is wrong is reported and left out.
+func (f *catalogFlags) load(s streams) (*catalog.Catalog, *mcp.Upstream, error) {
 	c := host.NewCatalog(nil)
 	for _, path := range f.tools {
 		tools, problems, err := catalog.LoadFile(path)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, nil, usageError{err}
 		}
 		for _, p := range append(problems, c.Add(tools...)...) {
 			fmt.Fprintf(s.err, "codemode: %s: %s\n", path, p)
 		}
 	}
-	return c, nil
+	if f.config == "" {
+		return c, nil, nil
+	}
+	config, err := mcp.LoadConfig(f.config)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	for _, name := range config.Ignored {
+		fmt.Fprintf(s.err, "codemode: %s: %s is ignored\n", f.config, name)
+	}
+	return c, mcp.NewUpstream(config, c, &mcp.UpstreamOptions{Logger: s.logger(f.verbose)}), nil
+}
+
+// connect waits for the MCP servers, and says which are down.
+func connect(ctx context.Context, s streams, upstream *mcp.Upstream) error {
+	if upstream == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	err := upstream.Ready(ctx)
+	for _, server := range upstream.Status() {
+		if server.State == mcp.StateDown || server.State == mcp.StateConnecting {
+			fmt.Fprintf(s.err, "codemode: MCP server %s is %s: %s\n", server.Name, server.State, oneLine(server.Error))
+		}
+		for _, p := range server.Problems {
+			fmt.Fprintf(s.err, "codemode: MCP server %s: %s\n", server.Name, oneLine(p))
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // those that are late are not there, which was said
+	}
+	return err
+}
+
+// connectTime is how long a command waits for its MCP servers.
+const connectTime = 30 * time.Second
+
+// oneLine makes text of a server fit to print: no control characters, not too long.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return fmt.Sprintf("%.300s", text)
+}
+
+func (f *catalogFlags) policy() *catalog.Policy {
+	if len(f.allow) == 0 && len(f.deny) == 0 {
+		return nil
+	}
+	return catalog.NewPolicy(f.allow, f.deny)
 }
 
 // session is a host with its catalog, for one run of the command.
 type session struct {
-	host    *host.Host
-	catalog *catalog.Catalog
-	durable bool
+	host     *host.Host
+	catalog  *catalog.Catalog
+	upstream *mcp.Upstream
+	durable  bool
 }
 
+// open makes the host. MCP servers are not connected yet.
 func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags) (*session, error) {
-	c, err := f.load(s)
+	c, upstream, err := f.load(s)
 	if err != nil {
 		return nil, err
 	}
 	options := &host.Options{
-		Catalog: c, Limits: l, Logger: s.logger(f.verbose),
+		Catalog: c, Policy: f.policy(), Limits: l, Logger: s.logger(f.verbose), Approve: mcp.Approve,
 		EngineOptions: &quickjs.EngineOptions{Progress: s.progress()},
 	}
 	if state.state != "" {
@@ -64,16 +129,25 @@ func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags) (*sess
 	if err != nil {
 		return nil, err
 	}
-	return &session{h, c, options.Store != nil}, nil
+	return &session{h, c, upstream, options.Store != nil}, nil
 }
 
-func (s *session) Close() error { return s.host.Close() }
+func (s *session) Close() error {
+	err := s.host.Close()
+	if s.upstream != nil {
+		err = errors.Join(err, s.upstream.Close())
+	}
+	return err
+}
 
 // commandScope is the scope of all cells that people run with the command.
 var commandScope = host.Scope{Session: "command"}
 
 // follow runs a cell, waits for it unless noWait, prints the last result and gives the exit code.
 func (s *session) follow(ctx context.Context, p printer, noWait bool, start func() *host.Result) error {
+	if err := connect(ctx, p.streams, s.upstream); err != nil {
+		return err
+	}
 	result := start()
 	for result.Status == host.Waiting && !noWait {
 		if p.format == "text" {
@@ -108,4 +182,4 @@ func running(r *host.Result) int {
 	return n
 }
 
-var errNoTools = errors.New("no tools: name a tools file with --tools FILE")
+var errNoTools = errors.New("no tools: name a tools file with --tools FILE, or MCP servers with --config FILE")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -24,10 +25,11 @@ func newTools(s streams) *cobra.Command {
 		Example: "  codemode tools --tools examples/tools.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			view, err := f.view(s)
+			view, done, err := f.view(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
+			defer done()
 			return printEntries(s, view.Entries(catalog.SurfaceCatalog), asJSON)
 		},
 	}
@@ -48,10 +50,11 @@ func newSearch(s streams) *cobra.Command {
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("search needs a query, such as %q", "send a mail")}
 			}
-			view, err := f.view(s)
+			view, done, err := f.view(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
+			defer done()
 			hits, err := view.Search(strings.Join(args, " "), limit, catalog.SurfaceCatalog)
 			if err != nil {
 				return usageError{err}
@@ -75,10 +78,11 @@ func newDescribe(s streams) *cobra.Command {
 			if len(args) != 1 {
 				return usageError{fmt.Errorf("describe needs the name or id of one tool")}
 			}
-			view, err := f.view(s)
+			view, done, err := f.view(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
+			defer done()
 			entry, err := find(view, args[0])
 			if err != nil {
 				return err
@@ -116,10 +120,11 @@ func newTypes(s streams) *cobra.Command {
 mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
 		Example: "  codemode types --tools examples/tools.json --out types",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			view, err := f.view(s)
+			view, done, err := f.view(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
+			defer done()
 			if len(args) == 0 {
 				files, err := view.Files("")
 				if err != nil {
@@ -155,16 +160,27 @@ mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
 	return cmd
 }
 
-func (f *catalogFlags) view(s streams) (*catalog.View, error) {
-	c, err := f.load(s)
+// view is what a cell would see, with the MCP servers connected. done disconnects them.
+func (f *catalogFlags) view(ctx context.Context, s streams) (view *catalog.View, done func(), err error) {
+	c, upstream, err := f.load(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	view := c.Snapshot().View(nil)
+	done = func() {
+		if upstream != nil {
+			upstream.Close()
+		}
+	}
+	if err := connect(ctx, s, upstream); err != nil {
+		done()
+		return nil, nil, err
+	}
+	view = c.Snapshot().View(f.policy())
 	if view.Len() == 0 {
-		return nil, usageError{errNoTools}
+		done()
+		return nil, nil, usageError{errNoTools}
 	}
-	return view, nil
+	return view, done, nil
 }
 
 func printEntries(s streams, entries []*catalog.Entry, asJSON bool) error {
