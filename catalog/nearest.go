@@ -10,6 +10,25 @@ import (
 // Nearest returns up to n names of visible tools that name may have been meant for, best first.
 func (v *View) Nearest(name string, n int) []string { return v.nearest(name, n, SurfaceCatalog) }
 
+// Closest returns up to n of candidates that name may have been meant for, best first. It is Nearest for names that are
+// not tools.
+func Closest(name string, candidates []string, n int) []string {
+	want := normalForm(name)
+	if len(name) > 4*maxNameBytes {
+		return nil
+	}
+	scores := map[string]int{}
+	var found []string
+	for _, c := range candidates {
+		if score := likeness(want, normalForm(c)); score > 0 {
+			scores[c] = score
+			found = append(found, c)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(scores[b], scores[a]) })
+	return found[:min(n, len(found))]
+}
+
 // Unknown returns the error for a tool that does not exist, in the words of the API that was used.
 func (v *View) Unknown(name string, surface Surface) *Error {
 	near := v.nearest(name, 3, surface)

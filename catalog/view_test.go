@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func ids(entries []*Entry) []string {
@@ -366,4 +367,15 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestClosest(t *testing.T) {
+	names := []string{"catalog.search", "tools.search", "setTimeout", "text"}
+	for name, want := range map[string][]string{
+		"serch": nil, "setTimeOut": {"setTimeout"}, "settimout": {"setTimeout"}, "txt": {"text"}, "nothing like it": nil, "": nil,
+	} {
+		if diff := cmp.Diff(want, Closest(name, names, 2), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
 }

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"codemode/catalog"
 	"codemode/guestabi"
 	"codemode/limits"
 	"codemode/quickjs"
@@ -252,22 +255,53 @@ func (c *cell) headline(t *guestabi.Thrown) string {
 	return line
 }
 
-var notDefined = regexp.MustCompile(`^'?([\p{L}_$][\p{L}\p{N}_$]*)'? is not defined$`)
-
 // nearest names what may have been meant where a name is not known.
 func (c *cell) nearest(t *guestabi.Thrown) string {
 	m := notDefined.FindStringSubmatch(t.Message)
 	if t.Name != "ReferenceError" || m == nil {
 		return ""
 	}
+	name := m[1]
 	if hint := c.prepared.RuntimeHint(); hint != "" {
 		return hint // the text is not code for people, though it happens to be JavaScript: ls -la
 	}
-	names := c.view.Nearest(m[1], 3)
+	if hint := absent[name]; hint != "" {
+		return hint
+	}
+	names := c.view.Nearest(name, 3)
+	for _, near := range catalog.Closest(name, guestNames(), 2) {
+		if full := members[near]; full != "" {
+			near = full
+		}
+		names = append(names, near)
+	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "Did you mean " + strings.Join(names, ", ") + "?"
+	return "Did you mean " + strings.Join(names[:min(3, len(names))], ", ") + "?"
+}
+
+var notDefined = regexp.MustCompile(`^'?([\p{L}_$][\p{L}\p{N}_$]*)'? is not defined$`)
+
+// absent are names that models know from elsewhere, with what to use here.
+var absent = map[string]string{
+	"print": "Use text(value).", "fetch": "There is no network here; call a tool.", "process": "There is no process here.",
+	"require": "There are no modules here; call a tool.", "module": "There are no modules here.", "exports": "There are no modules here; return the value.",
+	"Buffer": "Use Uint8Array and TextEncoder.", "window": "There is no browser here; globalThis is the global object.",
+	"document": "There is no browser here.", "fs": "There are no files here; call a tool.", "functions": "Tools are functions of their own: await name({...}).",
+	"search": "Use catalog.search(query).", "describe": "Use tools.describe(id).", "call": "Use tools.call(id, input).", "sleep": "Use await new Promise(r => setTimeout(r, ms)).",
+}
+
+// members are names of the guest API that are often written without the object they belong to.
+var members = map[string]string{
+	"search": "catalog.search", "searchTools": "catalog.search", "describe": "tools.describe", "callTool": "tools.call",
+	"callValue": "tools.callValue", "save": "results.save", "load": "results.load", "log": "console.log",
+}
+
+// guestNames are the names of the guest API and the engine's globals.
+func guestNames() []string {
+	names := append([]string{"ALL_TOOLS", "MCP", "namespaces"}, quickjs.Globals()...)
+	return append(names, slices.Sorted(maps.Keys(members))...)
 }
 
 // cellFile is the name under which the cell's body appears in stacks.

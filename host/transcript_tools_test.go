@@ -45,6 +45,11 @@ var builtins = map[string]func(b *toolbox, ctx context.Context, call *catalog.Ca
 			return nil, ctx.Err()
 		}
 	},
+	// deaf is a gate that does not notice when its call is cancelled.
+	"deaf": func(b *toolbox, _ context.Context, call *catalog.Call) (any, error) {
+		<-b.gate(call.Tool.Name())
+		return call.Input, nil
+	},
 	// release releases the gate of a name.
 	"release": func(b *toolbox, _ context.Context, call *catalog.Call) (any, error) {
 		return true, b.release(field[string](call, "gate"))

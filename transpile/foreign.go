@@ -20,10 +20,10 @@ const (
 )
 
 func notCode(what string, at *Location) *Error {
-	hint := `Write JavaScript that calls tools, for example: const found = await search("what you need"); return found;`
+	hint := `Write JavaScript that calls tools, for example: const found = await catalog.search("what you need"); return found;`
 	switch what {
 	case aShell:
-		hint = `Call a tool from JavaScript instead; await search("what you need") finds one. The same command will be refused again.`
+		hint = `Call a tool from JavaScript instead; await catalog.search("what you need") finds one. The same command will be refused again.`
 	case aJSON:
 		hint = "To return the value, put return in front of it; to call a tool with it, write await tools.name(value)."
 	}

@@ -18,5 +18,5 @@ func (c *Cell) RuntimeHint() string {
 			return ""
 		}
 	}
-	return "exec runs JavaScript or TypeScript, and this looks like " + aShell + `: call a tool instead; await search("what you need") finds one.`
+	return "exec runs JavaScript or TypeScript, and this looks like " + aShell + `: call a tool instead; await catalog.search("what you need") finds one.`
 }

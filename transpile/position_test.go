@@ -150,7 +150,7 @@ func TestErrorText(t *testing.T) {
 		{"const x = ;", "SyntaxError at 1:11: Unexpected ;. No tools were called; correct the source and submit it again."},
 		{"require('fs')", "At 1:1: Modules are not available here: require does not exist. Call the tools instead: they are globals and properties of tools, and search finds them. No tools were called; correct the source and submit it again."},
 		{"", "SyntaxError: The source is empty. No tools were called; correct the source and submit it again."},
-		{"git push origin", `exec runs JavaScript or TypeScript, and this is a shell command. Call a tool from JavaScript instead; await search("what you need") finds one. The same command will be refused again. No tools were called; correct the source and submit it again.`},
+		{"git push origin", `exec runs JavaScript or TypeScript, and this is a shell command. Call a tool from JavaScript instead; await catalog.search("what you need") finds one. The same command will be refused again. No tools were called; correct the source and submit it again.`},
 	} {
 		_, err := Prepare(c.source, Options{})
 		if diff := cmp.Diff(c.want, err.Error()); diff != "" {
