@@ -26,7 +26,9 @@ func Closest(name string, candidates []string, n int) []string {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(scores[b], scores[a]) })
-	return found[:min(n, len(found))]
+	found = found[:min(n, len(found))]
+	// Beside one that is nearly right, those that only contain a part of it are noise.
+	return slices.DeleteFunc(found, func(c string) bool { return scores[c] < scores[found[0]]-20 })
 }
 
 // Unknown returns the error for a tool that does not exist, in the words of the API that was used.
