@@ -135,7 +135,10 @@ func ParseConfig(data []byte, dir string, lookup func(string) (string, bool)) (*
 	if !ok {
 		key = "servers"
 		if servers, ok = top.get(key); !ok {
-			return nil, fmt.Errorf("there is no mcpServers%s", suggest("mcpServers", top.names()))
+			if near := nearest("mcpServers", top.names()); near != "" {
+				return nil, fmt.Errorf("there is no mcpServers; %q must be spelled so", near)
+			}
+			return nil, errors.New("there is no mcpServers")
 		}
 	}
 	object, err := orderedObject(servers)
@@ -226,18 +229,23 @@ func orderedObject(data []byte) (object, error) {
 	return o, nil
 }
 
-// suggest is " (did you mean x?)" with the name that is nearest, or nothing.
+// suggest is " (is x meant?)" with the name that is nearest, or nothing.
 func suggest(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return fmt.Sprintf(" (is %q meant?)", near)
+	}
+	return ""
+}
+
+// nearest is the known name that differs least from name, whatever the case; "" where none is like it.
+func nearest(name string, known []string) string {
 	best, distance := "", len(name)/2+1
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d < distance {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (is %q meant?)", best)
+	return best
 }
 
 func editDistance(a, b string) int {

@@ -38,8 +38,8 @@ func parseServer(name string, data []byte, dir string, env environment) (server 
 	}
 	r := serverReader{env: env}
 	s := &ServerConfig{Name: name, Timeout: DefaultTimeoutMs * time.Millisecond, StartTimeout: DefaultStartTimeoutMs * time.Millisecond}
-	if strings.TrimSpace(name) == "" || len(name) > 256 || strings.ContainsFunc(name, unicode.IsControl) {
-		r.fail("name", errors.New("it must have 1 to 256 bytes and no control characters"))
+	if strings.TrimSpace(name) == "" || len(name) > 256 || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		r.fail("name", errors.New("it must have 1 to 256 bytes that can be printed"))
 	}
 	var parallel bool
 	var kind string

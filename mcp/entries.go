@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"codemode/catalog"
@@ -63,7 +64,7 @@ func (s *server) entries(ctx context.Context, conn *connection) (tools []catalog
 			Name: name, Label: clip(tool.title, 256), Description: clip(tool.description, maxDescription), Owner: s.safe,
 			Source: catalog.SourceMCP, InputSchema: tool.inputSchema, OutputSchema: tool.outputSchema,
 			Sequential: s.config.Sequential, Lane: "mcp:" + s.safe, Untrusted: true,
-			MCP: &catalog.MCPTool{Server: s.safe, ServerName: s.config.Name, Tool: tool.name, Operation: operation},
+			MCP: &catalog.MCPTool{Server: s.safe, ServerName: s.shown(), Tool: tool.name, Operation: operation},
 			Run: s.runs(operation, tool.name),
 		})
 	}
@@ -108,6 +109,16 @@ var (
 	promptsGet  = listedTool{name: "prompts_get", title: "Get a prompt", description: "Get a prompt of the server, with its arguments filled in.",
 		inputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the prompt's name"},"arguments":{"type":"object","additionalProperties":{"type":"string"},"description":"the prompt's arguments"}},"required":["name"],"additionalProperties":false}`)}
 )
+
+// shown is the server's name for a catalog, which takes no text that hides or reorders what is around it.
+func (s *server) shown() string {
+	for _, r := range s.config.Name {
+		if !unicode.IsPrint(r) {
+			return s.safe
+		}
+	}
+	return s.config.Name
+}
 
 // clip cuts text to max bytes and makes it UTF-8.
 func clip(text string, max int) string {

@@ -108,7 +108,7 @@ func (h *HTTPServer) Close() error {
 }
 
 // Handler is the endpoint, for a program that has an HTTP server of its own. The checks of token, Host and Origin are in
-// it.
+// it; without a token and without AllowAnonymous it lets nobody through.
 func (s *Server) Handler(options *HTTPOptions) http.Handler {
 	var o HTTPOptions
 	if options != nil {
@@ -125,7 +125,8 @@ func (s *Server) Handler(options *HTTPOptions) http.Handler {
 		SessionTimeout: timeout, MaxRequestBodyBytes: maxRequestBytes, Logger: slog.New(slog.DiscardHandler),
 		DisableLocalhostProtection: true, // gate does it, and by more names
 	})
-	g := &gate{server: s, next: next, origins: o.Origins, anonymous: o.Token == "" && o.AllowAnonymous, token: sha256.Sum256([]byte(o.Token))}
+	g := &gate{server: s, next: next, origins: o.Origins, anonymous: o.Token == "" && o.AllowAnonymous, hasToken: o.Token != "",
+		token: sha256.Sum256([]byte(o.Token))}
 	for _, host := range o.Hosts {
 		g.hosts = append(g.hosts, strings.ToLower(host))
 	}
@@ -139,6 +140,7 @@ type gate struct {
 	origins   []string
 	hosts     []string
 	anonymous bool
+	hasToken  bool
 	token     [sha256.Size]byte
 }
 
@@ -197,7 +199,7 @@ func (g *gate) authorised(header string) bool {
 	}
 	kind, token, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return strings.EqualFold(kind, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	return g.hasToken && strings.EqualFold(kind, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
 // endSessionID ends the session that HTTP requests name so.

@@ -102,15 +102,13 @@ func (s *server) supervise() {
 				failures = 0
 			}
 		}
-		if conn != nil {
-			conn.close()
-		}
 		if ctx.Err() != nil {
+			closeConnection(conn)
 			break
 		}
 		delay := min(firstDelay<<min(failures, 16), maxDelay)
 		failures++
-		s.change(func() {
+		s.change(func() { // before closing, which may take seconds: no call should try this connection any more
 			s.conn, s.state, s.err, s.next = nil, StateDown, err, time.Now().Add(delay)
 			if conn != nil {
 				s.stderr = conn.stderr()
@@ -118,6 +116,7 @@ func (s *server) supervise() {
 		})
 		s.firstTry()
 		log.Warn().Err(err).Dur("retryIn", delay).Msg("MCP server is down")
+		closeConnection(conn)
 		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
@@ -127,6 +126,12 @@ func (s *server) supervise() {
 	}
 	s.change(func() { s.conn, s.state, s.err = nil, StateDown, errClosed })
 	s.firstTry()
+}
+
+func closeConnection(conn *connection) {
+	if conn != nil {
+		conn.close()
+	}
 }
 
 func (s *server) firstTry() {

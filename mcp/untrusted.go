@@ -40,7 +40,7 @@ func wrapUntrusted(content string) string {
 const separator = `[\s_\-.]*`
 
 var forgeries = regexp.MustCompile(`(?i)` +
-	`(<*\s*/?(?:END` + separator + `)?EXTERNAL` + separator + `UNTRUSTED` + separator + `CONTENT)` +
+	`((?:<+\s*/?\s*)?(?:END` + separator + `)?EXTERNAL` + separator + `UNTRUSTED` + separator + `CONTENT)` +
 	`|(` +
 	`<\|[a-z0-9_ \-]{1,64}\|>` + // <|im_start|>, <|eot_id|>, <|begin_of_sentence|>
 	`|<</?SYS>>|\[/?INST\]|\[/?SYSTEM_PROMPT\]|\[/?AVAILABLE_TOOLS\]|\[/?TOOL_(?:CALLS|RESULTS)\]` +
@@ -131,36 +131,30 @@ func fold(text string) (string, []int32) {
 			continue
 		}
 		pendingFrom = -1
-		for j := range len(c) {
-			out = append(out, c[j])
-			at := start
-			if j > 0 {
-				at = i
-			}
-			from = append(from, int32(at))
-		}
+		out = append(out, c)
+		from = append(from, int32(start))
 		i += size
 	}
 	return string(out), append(from, int32(len(text)))
 }
 
 // lookalike is the ASCII that a character looks like, or "?" where it looks like none. Invisible characters have none.
-func lookalike(r rune) (string, bool) {
+func lookalike(r rune) (byte, bool) {
 	if r < utf8.RuneSelf {
 		if r < 0x20 && r != '\n' && r != '\t' && r != '\r' || r == 0x7f {
-			return "", false
+			return 0, false
 		}
-		return asciiText[r : r+1], true
+		return byte(r), true
 	}
 	switch {
 	case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), r >= 0xFE00 && r <= 0xFE0F, r == 0x3164, r == 0x115F, r == 0x1160, r == 0x034F, r == utf8.RuneError:
-		return "", false
+		return 0, false
 	case unicode.IsSpace(r), unicode.Is(unicode.Zs, r):
-		return " ", true
+		return ' ', true
 	case unicode.In(r, unicode.Pc), r == '▁':
-		return "_", true
+		return '_', true
 	case unicode.In(r, unicode.Pd), r == '−':
-		return "-", true
+		return '-', true
 	}
 	if c, ok := confusable[r]; ok {
 		return c, true
@@ -169,34 +163,25 @@ func lookalike(r rune) (string, bool) {
 	n := utf8.EncodeRune(b[:], r)
 	for _, part := range string(norm.NFKD.Bytes(b[:n])) {
 		if part < utf8.RuneSelf {
-			return asciiText[part : part+1], true
+			return byte(part), true
 		}
 		if c, ok := confusable[part]; ok {
 			return c, true
 		}
 		break
 	}
-	return "?", true
+	return '?', true
 }
 
-// asciiText has each ASCII character at its own place.
-var asciiText = func() string {
-	b := make([]byte, utf8.RuneSelf)
-	for i := range b {
-		b[i] = byte(i)
-	}
-	return string(b)
-}()
-
 // confusable are characters that look like ASCII, beside those that compatibility decomposition knows.
-var confusable = func() map[rune]string {
-	table := map[rune]string{}
-	for ascii, alike := range map[string]string{
-		"<": "‹〈⟨《«≪˂ᐸ❮❰⦑⧼⪡𐒠＜", ">": "›〉⟩》»≫˃ᐳ❯❱⦒⧽⪢＞", "|": "ǀ∣｜│┃❘ⵏ￨", "[": "［⟦【〔", "]": "］⟧】〕", "/": "⁄∕╱⧸",
-		"A": "АΑᎪꓮ", "B": "ВΒᏴꓐ", "C": "СϹᏟꓚⅭ", "D": "Ꭰꓓ", "E": "ЕΕᎬꓰ", "H": "НΗᎻꓧ", "I": "ІΙӀꓲ", "K": "КΚᏦꓗ", "L": "Ꮮꓡ",
-		"M": "МΜᎷꓟ", "N": "Νꓠ", "O": "ОΟՕꓳ", "P": "РΡᏢꓑ", "R": "ᎡᏒꓣ", "S": "ЅՏᏕꓢ", "T": "ТΤᎢꓔ", "U": "Սꓴ", "X": "ХΧꓫ", "Y": "ҮΥꓬ",
-		"a": "аαɑ", "b": "Ьɓ", "c": "сϲ", "d": "ԁɗ", "e": "еεҽ℮", "f": "ғ", "g": "ɡ", "h": "һ", "i": "іιɩı", "j": "ј", "k": "κк", "l": "ӏ",
-		"m": "м", "n": "ոп", "o": "оοօ", "p": "рρ", "r": "гꭇ", "s": "ѕʂ", "t": "тτ", "u": "υսʋ", "v": "νѵ", "w": "ѡԝ", "x": "хχ", "y": "уγү", "z": "ʐ",
+var confusable = func() map[rune]byte {
+	table := map[rune]byte{}
+	for ascii, alike := range map[byte]string{
+		'<': "‹〈⟨《«≪˂ᐸ❮❰⦑⧼⪡𐒠＜", '>': "›〉⟩》»≫˃ᐳ❯❱⦒⧽⪢＞", '|': "ǀ∣｜│┃❘ⵏ￨", '[': "［⟦【〔", ']': "］⟧】〕", '/': "⁄∕╱⧸",
+		'A': "АΑᎪꓮ", 'B': "ВΒᏴꓐ", 'C': "СϹᏟꓚⅭ", 'D': "Ꭰꓓ", 'E': "ЕΕᎬꓰ", 'H': "НΗᎻꓧ", 'I': "ІΙӀꓲ", 'K': "КΚᏦꓗ", 'L': "Ꮮꓡ",
+		'M': "МΜᎷꓟ", 'N': "Νꓠ", 'O': "ОΟՕꓳ", 'P': "РΡᏢꓑ", 'R': "ᎡᏒꓣ", 'S': "ЅՏᏕꓢ", 'T': "ТΤᎢꓔ", 'U': "Սꓴ", 'X': "ХΧꓫ", 'Y': "ҮΥꓬ",
+		'a': "аαɑ", 'b': "Ьɓ", 'c': "сϲ", 'd': "ԁɗ", 'e': "еεҽ℮", 'f': "ғ", 'g': "ɡ", 'h': "һ", 'i': "іιɩı", 'j': "ј", 'k': "κк", 'l': "ӏ",
+		'm': "м", 'n': "ոп", 'o': "оοօ", 'p': "рρ", 'r': "гꭇ", 's': "ѕʂ", 't': "тτ", 'u': "υսʋ", 'v': "νѵ", 'w': "ѡԝ", 'x': "хχ", 'y': "уγү", 'z': "ʐ",
 	} {
 		for _, r := range alike {
 			table[r] = ascii
