@@ -61,6 +61,9 @@ func playFile(t *testing.T, engine *quickjs.Engine, file string) {
 	}
 	if why, ok := strings.CutPrefix(string(archive.Comment), "# pending: "); ok {
 		why, _, _ = strings.Cut(why, "\n")
+		if played := play(&quiet{TB: t}, engine, archive, limits.Limits{}); bytes.Equal(txtar.Format(played), txtar.Format(archive)) {
+			t.Skip("this works now: take the line `# pending` out. It was: ", why)
+		}
 		t.Skip("pending: ", why)
 	}
 	if !bytes.HasPrefix(archive.Comment, []byte("# ")) {
@@ -90,6 +93,12 @@ func playFile(t *testing.T, engine *quickjs.Engine, file string) {
 		}
 	}
 }
+
+// quiet takes no note of what is wrong with a file that is pending.
+type quiet struct{ testing.TB }
+
+func (*quiet) Error(...any)          {}
+func (*quiet) Errorf(string, ...any) {}
 
 func lines(text []byte) []string { return strings.Split(string(text), "\n") }
 
@@ -156,14 +165,14 @@ func play(t testing.TB, engine *quickjs.Engine, archive *txtar.Archive, mode lim
 			started = true
 			p.s.Limits = mode.Merge(p.s.Limits)
 			if p.host = p.newHost(engine); p.host == nil {
-				return archive
+				return played
 			}
 			defer p.host.Close()
 		}
 		got, err := p.section(words, section.Data)
 		if err != nil {
 			t.Errorf("section %d, %q: %v", i+1, section.Name, err)
-			return archive
+			return played
 		}
 		ran = ran || section.Name == "ran"
 		played.Files = append(played.Files, txtar.File{Name: section.Name, Data: got})
