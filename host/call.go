@@ -17,6 +17,7 @@ import (
 func (c *cell) runCall(ctx context.Context, r *request) {
 	defer c.host.active.Done()
 	started := time.Now()
+	ctx, observed := c.host.observe.call(ctx)
 	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: fmt.Sprintf("%s:%d", c.id, r.order), Input: r.input, Location: c.location(r.site)}
 	value, ran, err := c.call(ctx, r, call)
 	if call.Entry != nil {
@@ -29,8 +30,16 @@ func (c *cell) runCall(ctx context.Context, r *request) {
 		if err != nil {
 			out.Error = clip(err.Error(), maxRecordResult)
 		}
+		if c.host.options.Redact != nil {
+			c.host.options.Redact(&out)
+		}
 		record(out)
 	}
+	code := ""
+	if e := asToolError(err); err != nil && e != nil {
+		code = e.Code
+	}
+	observed(r.tool, code)
 	if log := c.host.log.Debug(); log.Enabled() {
 		log.Str("run", c.id).Str("tool", r.tool).RawJSON("input", bounded(call.Input, 256)).Dur("took", time.Since(started)).Err(err).Msg("nested call ended")
 	}

@@ -106,6 +106,13 @@ func (h *Host) Exec(ctx context.Context, scope Scope, in ExecInput) *Result {
 
 // ExecWith is Exec with options.
 func (h *Host) ExecWith(ctx context.Context, scope Scope, in ExecInput, options CallOptions) *Result {
+	ctx, observed := h.observe.result(ctx, "exec")
+	r := h.exec(ctx, scope, in, options)
+	observed(r)
+	return r
+}
+
+func (h *Host) exec(ctx context.Context, scope Scope, in ExecInput, options CallOptions) *Result {
 	policy := h.options.Policy
 	if options.Policy != nil {
 		policy = options.Policy
@@ -193,6 +200,13 @@ func (in *WaitInput) UnmarshalJSON(text []byte) error {
 // Wait goes on with a suspended cell: it blocks until the cell completes, fails, yields again, or the deadline passes
 // with calls still under way.
 func (h *Host) Wait(ctx context.Context, scope Scope, in WaitInput) *Result {
+	ctx, observed := h.observe.result(ctx, "wait")
+	r := h.wait(ctx, scope, in)
+	observed(r)
+	return r
+}
+
+func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 	id := strings.TrimSpace(in.RunID)
 	if id == "" {
 		return h.refuseWait(messageNoRunID)

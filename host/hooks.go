@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"codemode/catalog"
 	"codemode/transpile"
@@ -33,36 +32,4 @@ type NestedCall struct {
 type Approval struct {
 	Call     *NestedCall
 	Question string
-}
-
-// Record is a nested call that has ended, for a trajectory: for people, not for the model's context.
-type Record struct {
-	RunID     string
-	Scope     Scope
-	ParentID  string // the id of the exec that the cell is
-	CallID    string
-	Tool      string
-	Order     int // of its start in the cell, from 1
-	Input     json.RawMessage
-	Result    json.RawMessage
-	Error     string
-	IsError   bool
-	StartedAt time.Time
-	EndedAt   time.Time
-	Location  *transpile.Location
-}
-
-// Larger inputs and results are left out of a Record.
-const (
-	maxRecordInput  = 8 << 10
-	maxRecordResult = 32 << 10
-)
-
-var omitted = json.RawMessage(`"[omitted: larger than the display limit]"`)
-
-func bounded(text json.RawMessage, most int) json.RawMessage {
-	if len(text) > most {
-		return omitted
-	}
-	return text
 }

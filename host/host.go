@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"codemode/catalog"
 	"codemode/limits"
@@ -43,8 +45,13 @@ type Options struct {
 	Approve func(ctx context.Context, request Approval) error
 	// Hooks see and may change nested calls, in this order.
 	Hooks []Hook
-	// Trajectory, where set, is given a record of every nested call that has ended.
+	// Trajectory, where set, is given a record of every nested call that has ended. It is called from many goroutines.
 	Trajectory func(Record)
+	// Redact, where set, may blank what must not be in a record before Trajectory gets it.
+	Redact func(*Record)
+	// Tracers and Meters, where set, get OpenTelemetry spans and metrics.
+	Tracers trace.TracerProvider
+	Meters  metric.MeterProvider
 	// VisibleTools are the names that telemetry lists as visible to the model. Default: exec and wait.
 	VisibleTools []string
 	// Logger gets what a person who runs the host wants to know. Default: nothing is logged.
@@ -79,6 +86,7 @@ type Host struct {
 	store     Store
 	durable   bool // the store outlives this host: records hold everything
 	counters  counters
+	observe   *instruments
 	results   savedResults
 
 	reserved atomic.Int64 // cells that hold host work, suspended or not
@@ -107,6 +115,10 @@ func New(options *Options) (*Host, error) {
 		if l != transpile.JavaScript && l != transpile.TypeScript {
 			return nil, fmt.Errorf("host: there is no language %q", l)
 		}
+	}
+	var err error
+	if h.observe, err = newInstruments(h.options.Tracers, h.options.Meters); err != nil {
+		return nil, fmt.Errorf("host: metrics: %w", err)
 	}
 	h.limits = h.options.Limits.Clamp()
 	if h.options.Logger != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"codemode/host"
+	"codemode/limits"
 	"codemode/transpile"
 )
 
@@ -76,7 +77,7 @@ func show(r *host.Result, more, less []string) string {
 		if len(value) == 0 {
 			value = json.RawMessage("null")
 		}
-		b.WriteString("value: " + showJSON(value))
+		b.WriteString(showValue(value))
 	case host.Failed:
 		b.WriteString("error: " + indent(r.Error))
 	}
@@ -98,22 +99,57 @@ func place(l *transpile.Location) string {
 // showEntry is an output entry in a line: "text: …", "json: …", or what was cut.
 func showEntry(entry json.RawMessage) string {
 	var e struct {
-		Type      string          `json:"type"`
-		Text      string          `json:"text"`
-		Value     json.RawMessage `json:"value"`
-		Truncated bool            `json:"truncated"`
+		Type  string          `json:"type"`
+		Text  string          `json:"text"`
+		Value json.RawMessage `json:"value"`
+	}
+	if cut, ok := showMarker(entry); ok {
+		return "output " + cut
 	}
 	switch err := json.Unmarshal(entry, &e); {
 	case err != nil:
 		return "not JSON: " + string(entry) + "\n"
-	case e.Truncated:
-		return "cut: " + showJSON(entry)
 	case e.Type == "text":
 		return "text: " + plain(e.Text) + "\n"
 	case e.Type == "json":
 		return "json: " + showJSON(e.Value)
 	}
 	return "neither text nor json: " + string(entry) + "\n"
+}
+
+func showValue(value json.RawMessage) string {
+	if cut, ok := showMarker(value); ok {
+		return "value " + cut
+	}
+	return "value: " + showJSON(value)
+}
+
+// showMarker is a marker for what was cut, with the ends of its prefix:
+//
+//	cut: 3370 bytes left out after 625: [{"type":"text","text":"line 0 of many"},{"t…"text":"line 17 of
+//	     The output was cut here. …
+func showMarker(text json.RawMessage) (string, bool) {
+	var m struct {
+		limits.Marker
+		Reference json.RawMessage `json:"reference"`
+	}
+	if decode(text, &m) != nil || !m.Truncated {
+		return "", false
+	}
+	line := fmt.Sprintf("cut: %d bytes left out after %d: %s", m.OmittedBytes, len(m.Prefix), ends(m.Prefix))
+	if m.Reference != nil {
+		line = "cut, kept as " + strings.TrimSuffix(showJSON(m.Reference), "\n")
+	}
+	return line + "\n     " + m.Guidance + "\n", true
+}
+
+func ends(text string) string {
+	const first, last = 60, 20
+	r := []rune(text)
+	if len(r) > first+last {
+		return string(r[:first]) + "…" + string(r[len(r)-last:])
+	}
+	return text
 }
 
 // plain is a text as it is where that is clear, and quoted where not.

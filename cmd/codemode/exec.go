@@ -22,6 +22,7 @@ type execFlags struct {
 	catalogFlags
 	limitFlags
 	stateFlags
+	runFlags
 }
 
 func newExec(s streams) *cobra.Command {
@@ -55,6 +56,7 @@ Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
 	flags.BoolVar(&f.noWait, "no-wait", false, "print a waiting result instead of waiting")
 	f.catalogFlags.add(cmd)
 	f.limitFlags.add(cmd)
+	f.runFlags.add(cmd)
 	f.stateFlags.add(cmd)
 	return cmd
 }
@@ -80,7 +82,7 @@ func (f *execFlags) run(cmd *cobra.Command, args []string, s streams) error {
 	if f.noWait && f.state == "" {
 		fmt.Fprintln(s.err, "codemode: without --state DIR a waiting cell ends with this command")
 	}
-	session, err := f.open(s, cellLimits, f.stateFlags)
+	session, err := f.open(s, cellLimits, f.stateFlags, f.runFlags)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			session, err := f.open(s, cellLimits, f.stateFlags)
+			session, err := f.open(s, cellLimits, f.stateFlags, f.runFlags)
 			if err != nil {
 				return err
 			}
@@ -70,6 +70,7 @@ Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
 	cmd.Flags().StringVar(&f.format, "format", "", "json or text (default: text on a terminal, json elsewhere)")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "print a waiting result instead of waiting again")
 	f.catalogFlags.add(cmd)
+	f.runFlags.add(cmd)
 	f.stateFlags.add(cmd)
 	return cmd
 }

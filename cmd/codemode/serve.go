@@ -18,6 +18,7 @@ type serveFlags struct {
 	direct    []string
 	catalogFlags
 	limitFlags
+	runFlags
 }
 
 // tokenVariable is where the bearer token comes from that --token does not give: a command line is visible to others.
@@ -56,6 +57,7 @@ one that is made and printed at the start.`,
 	flags.StringArrayVar(&f.direct, "direct", nil, "tool `NAME` that clients see beside exec and wait")
 	f.catalogFlags.add(cmd)
 	f.limitFlags.add(cmd)
+	f.runFlags.add(cmd)
 	return cmd
 }
 
@@ -70,7 +72,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s streams) error {
 	if err != nil {
 		return err
 	}
-	session, err := f.open(s, cellLimits, stateFlags{})
+	session, err := f.open(s, cellLimits, stateFlags{}, f.runFlags)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 	"unicode"
@@ -102,16 +103,24 @@ func (f *catalogFlags) policy() *catalog.Policy {
 	return catalog.NewPolicy(f.allow, f.deny)
 }
 
+// runFlags are those of commands that run cells.
+type runFlags struct{ trajectory string }
+
+func (f *runFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.trajectory, "trajectory", "", "append a line of JSON for every nested call to this `FILE`")
+}
+
 // session is a host with its catalog, for one run of the command.
 type session struct {
 	host     *host.Host
 	catalog  *catalog.Catalog
 	upstream *mcp.Upstream
 	durable  bool
+	log      *os.File // the trajectory
 }
 
 // open makes the host. MCP servers are not connected yet.
-func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags) (*session, error) {
+func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags, run runFlags) (*session, error) {
 	c, upstream, err := f.load(s)
 	if err != nil {
 		return nil, err
@@ -125,17 +134,24 @@ func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags) (*sess
 			return nil, usageError{err}
 		}
 	}
-	h, err := host.New(options)
-	if err != nil {
-		return nil, err
+	session := &session{catalog: c, upstream: upstream, durable: options.Store != nil}
+	if run.trajectory != "" {
+		if session.log, err = os.OpenFile(run.trajectory, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+			return nil, usageError{err}
+		}
+		options.Trajectory = host.WriteTrajectory(session.log, func(err error) { fmt.Fprintln(s.err, "codemode: trajectory:", err) })
 	}
-	return &session{h, c, upstream, options.Store != nil}, nil
+	session.host, err = host.New(options)
+	return session, err
 }
 
 func (s *session) Close() error {
 	err := s.host.Close()
 	if s.upstream != nil {
 		err = errors.Join(err, s.upstream.Close())
+	}
+	if s.log != nil {
+		err = errors.Join(err, s.log.Close())
 	}
 	return err
 }
