@@ -6,7 +6,7 @@ GO     ?= go
 GUEST  := quickjs/guest/guest.wasm
 BINARY := bin/codemode
 
-.PHONY: help run test check build guest abi bench clean fuzz component
+.PHONY: help run test check build guest abi bench clean fuzz component hammer
 
 help:
 	@echo "make run        build the guest and the command, and run examples/trip.ts"
@@ -16,6 +16,7 @@ help:
 	@echo "make abi        compare the guest, the bindings and the WIT"
 	@echo "make component  wrap the guest as a WebAssembly component and run a cell in it on Node"
 	@echo "make bench      measure, with the peers from npm side by side"
+	@echo "make hammer     two hundred sessions at once for a minute, under the race detector"
 	@echo "make fuzz       each fuzz target for FUZZTIME (default 30s)"
 	@echo "make clean      remove what was built"
 
@@ -48,6 +49,10 @@ component: guest
 
 bench: build
 	$(BINARY) bench --peers
+
+# Two hundred sessions at once for a minute, under the race detector.
+hammer: guest
+	$(GO) test -race -count=1 -run TestHammer -v ./host -hammer 60s
 
 FUZZTIME ?= 30s
 fuzz:
