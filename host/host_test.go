@@ -507,31 +507,6 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-func TestHammer(t *testing.T) {
-	c := newTools()
-	h := newHost(t, c, Options{Limits: limits.Limits{MaxSuspendedCells: 1000}})
-	var wait sync.WaitGroup
-	for i := range 50 {
-		wait.Go(func() {
-			scope := Scope{Session: fmt.Sprint(i)}
-			for k := range 10 {
-				r := h.Exec(t.Context(), scope, ExecInput{Code: fmt.Sprintf(
-					`const a = await slow({ms: %d, v: %d}); await yield_control(); const b = await echo({v: %d}); return a + b.v`, k%3, i, k)})
-				for r.Status == Waiting {
-					r = h.Wait(t.Context(), scope, WaitInput{r.RunID})
-				}
-				if got := brief(r); got != fmt.Sprintf("completed %d", i+k) {
-					t.Errorf("%d %d: %s", i, k, got)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	if n := h.engine.Stats().VMs; n != 0 || h.reserved.Load() != 0 {
-		t.Errorf("%d VMs, %d reserved left", n, h.reserved.Load())
-	}
-}
-
 func BenchmarkExec(b *testing.B) {
 	h := newHost(b, newTools(), Options{})
 	for b.Loop() {
