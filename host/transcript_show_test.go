@@ -79,7 +79,7 @@ func show(r *host.Result, more, less []string) string {
 		}
 		b.WriteString(showValue(value))
 	case host.Failed:
-		b.WriteString("error: " + indent(r.Error))
+		b.WriteString("error: " + indent(shorten(r.Error)))
 	}
 	return blanks.ReplaceAllString(rename(b.String()), "")
 }
@@ -110,7 +110,7 @@ func showEntry(entry json.RawMessage) string {
 	case err != nil:
 		return "not JSON: " + string(entry) + "\n"
 	case e.Type == "text":
-		return "text: " + plain(e.Text) + "\n"
+		return "text: " + plain(shorten(e.Text)) + "\n"
 	case e.Type == "json":
 		return "json: " + showJSON(e.Value)
 	}
@@ -141,6 +141,14 @@ func showMarker(text json.RawMessage) (string, bool) {
 		line = "cut, kept as " + strings.TrimSuffix(showJSON(m.Reference), "\n")
 	}
 	return line + "\n     " + m.Guidance + "\n", true
+}
+
+// shorten leaves out the middle of a very long text, and says how long it is.
+func shorten(text string) string {
+	if r := []rune(text); len(r) > 400 {
+		return fmt.Sprintf("%s… (%d characters) …%s", string(r[:60]), len(r), string(r[len(r)-60:]))
+	}
+	return text
 }
 
 func ends(text string) string {
