@@ -16,11 +16,7 @@ func (c *cell) ask(r *request) error {
 	if r.id == 0 || c.find(r.id) != nil {
 		return fmt.Errorf("%w: request id %d is in use", guestabi.ErrGuest, r.id)
 	}
-	if c.numbers == nil {
-		c.numbers = map[string]int{}
-	}
-	c.numbers[r.method]++
-	r.number = c.numbers[r.method]
+	r.number = c.numbers.next(r.method)
 	c.frontier = append(c.frontier, r)
 	return nil
 }

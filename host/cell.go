@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,12 +45,12 @@ type cell struct {
 	truncated  bool // value is only a start
 	dispatched bool // a request other than a timer was dispatched
 	reserved   bool // counts against maxSuspendedCells
-	numbers    map[string]int
+	numbers    numbering
 	calls      int // nested calls so far
 	untrusted  bool
 	unhurried  bool          // at least one nested call did not ask to end the turn
 	finished   int           // nested calls that ended
-	used       CellTelemetry // by VMs that are closed; Tools is guarded by mu
+	used       CellTelemetry // by VMs that are closed, without Tools
 
 	persisting sync.Mutex // one record of the cell is written at a time
 
@@ -68,6 +68,7 @@ type cell struct {
 	replies []*request // of these, those that are answered, in the order of answering
 	inbox   int64      // bytes of these answers
 	wake    chan struct{}
+	tools   []toolUse
 	expires time.Time // while suspended
 	expiry  *time.Timer
 
@@ -266,10 +267,7 @@ func (c *cell) telemetry() Telemetry {
 		VisibleTools: c.host.options.VisibleTools,
 	}
 	c.account()
-	c.mu.Lock()
-	t.Cell = c.used
-	t.Cell.Tools = maps.Clone(c.used.Tools)
-	c.mu.Unlock()
+	t.Cell = c.usage()
 	for source, n := range c.view.Counts() {
 		t.Sources[string(source)] = n
 	}
@@ -301,20 +299,41 @@ func (c *cell) closeVM() {
 	c.vm = nil
 }
 
+// toolUse is a tool's usage by the cell.
+type toolUse struct {
+	name  string
+	usage ToolUsage
+}
+
 // usedTool counts a call that has ended.
 func (c *cell) usedTool(name string, took time.Duration, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.used.Tools == nil {
-		c.used.Tools = map[string]ToolUsage{}
+	i := slices.IndexFunc(c.tools, func(t toolUse) bool { return t.name == name })
+	if i < 0 {
+		i = len(c.tools)
+		c.tools = append(c.tools, toolUse{name: name})
 	}
-	u := c.used.Tools[name]
+	u := &c.tools[i].usage
 	u.Calls++
 	u.Micros += took.Microseconds()
 	if failed {
 		u.Errors++
 	}
-	c.used.Tools[name] = u
+}
+
+// usage is what the cell used so far.
+func (c *cell) usage() CellTelemetry {
+	used := c.used
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tools) > 0 {
+		used.Tools = make(map[string]ToolUsage, len(c.tools))
+		for _, t := range c.tools {
+			used.Tools[t.name] = t.usage
+		}
+	}
+	return used
 }
 
 // end releases everything that the cell holds. why is nil for a cell that completed.

@@ -39,7 +39,7 @@ type state struct {
 	Value      json.RawMessage `json:"value,omitempty"`
 	Truncated  bool            `json:"truncated,omitempty"`
 	Dispatched bool            `json:"dispatched,omitempty"`
-	Numbers    map[string]int  `json:"numbers,omitempty"`
+	Numbers    numbering       `json:"numbers"`
 	Calls      int             `json:"calls,omitempty"`
 	Finished   int             `json:"finished,omitempty"`
 	Unhurried  bool            `json:"unhurried,omitempty"`
@@ -77,6 +77,12 @@ func (c *cell) state() state {
 		Started: c.started, Source: c.prepared.Source(), Language: c.prepared.Language, KeepLast: c.host.options.KeepLast,
 		Output: c.output.State(), Done: c.done, Value: c.value, Truncated: c.truncated, Dispatched: c.dispatched,
 		Numbers: c.numbers, Calls: c.calls, Finished: c.finished, Unhurried: c.unhurried, Untrusted: c.untrusted, Used: c.used,
+	}
+	for _, t := range c.tools {
+		if s.Used.Tools == nil {
+			s.Used.Tools = map[string]ToolUsage{}
+		}
+		s.Used.Tools[t.name] = t.usage
 	}
 	if c.truncated { // a prefix is not JSON
 		s.Value, _ = marshal(string(c.value))
@@ -186,6 +192,10 @@ func (h *Host) adopt(s *state, snapshot []byte, expires time.Time) (*cell, error
 		json.Unmarshal(s.Value, &prefix)
 		c.value = json.RawMessage(prefix)
 	}
+	for name, usage := range s.Used.Tools {
+		c.tools = append(c.tools, toolUse{name, usage})
+	}
+	c.used.Tools = nil
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	replies := make([]*request, len(s.Pending))
 	for _, p := range s.Pending {

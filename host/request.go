@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"codemode/catalog"
@@ -25,6 +26,19 @@ const (
 	methodLoad      = "resultLoad"
 	methodDelete    = "resultDelete"
 )
+
+// methods lists them, for counting.
+var methods = [...]string{methodSearch, methodDescribe, methodCall, methodCallValue, methodNamespace, methodSleep, methodYield, methodSave, methodLoad, methodDelete}
+
+// numbering counts a cell's requests by method. A suspended cell keeps it, so it is small.
+type numbering [len(methods)]int32
+
+// next gives the next number of a method, from 1.
+func (n *numbering) next(method string) int {
+	i := slices.Index(methods[:], method)
+	n[i]++
+	return int(n[i])
+}
 
 // request is something that the cell asked and that has no answer yet.
 type request struct {
