@@ -60,17 +60,17 @@ func measureCalls(ctx context.Context, r *runner, s *station) error {
 	g.perOperation("bridge/calls/describe", "describe in a loop", s, 100, "for (let i = 0; i < 100; i++) await tools.describe('tool_0');\nreturn 1;")
 	for _, p := range r.peers.having(opCalls) {
 		for _, c := range []struct {
-			name, title, code string
-			calls             int
+			name, title, code, value string
+			calls                    int
 		}{
-			{"sequential", "100 calls in a loop", fmt.Sprintf(cellCalls, 100), 100},
-			{"parallel", "16 calls in one Promise.all", fmt.Sprintf(cellParallel, 16), 16},
+			{"sequential", "100 calls in a loop", fmt.Sprintf(cellCalls, 100), "4100", 100},
+			{"parallel", "16 calls in one Promise.all", fmt.Sprintf(cellParallel, 16), "16", 16},
 		} {
 			if r.options.tiny && c.name == "sequential" {
 				continue
 			}
 			m := g.addEach("bridge/calls/"+c.name+"/"+p.name, p.title()+", "+c.title, func(n int) ([]float64, error) {
-				reply, err := p.do(ctx, request{Op: opCalls, N: n, Tools: 20, Code: p.code(c.code)})
+				reply, err := p.do(ctx, request{Op: opCalls, N: n, Tools: 20, Code: p.code(c.code), Value: c.value})
 				for i := range reply.NS {
 					reply.NS[i] /= float64(c.calls)
 				}

@@ -32,6 +32,7 @@ type request struct {
 	Tools  int    `json:"tools,omitempty"` // in the catalog
 	Code   string `json:"code"`
 	Kernel string `json:"kernel,omitempty"`
+	Value  string `json:"value,omitempty"` // what the cell must return, as JSON
 }
 
 // reply is one line from a peer: a time in nanoseconds for each of n.

@@ -113,7 +113,6 @@ func Run(ctx context.Context, options Options) (*Result, error) {
 	before := machineBefore()
 	r.peers = newPeerSet(options)
 	defer r.peers.close()
-	defer r.close()
 	start := time.Now()
 	for _, s := range suites {
 		if len(options.Suites) > 0 && !slices.Contains(options.Suites, s.name) {
@@ -138,6 +137,7 @@ func (r *runner) runSuite(ctx context.Context, s suite) error {
 	}
 	slices.SortFunc(r.suite.Skipped, func(a, b Skip) int { return strings.Compare(a.What, b.What) })
 	r.progress.suite(s.title)
+	defer r.close()
 	start := time.Now()
 	if err := s.measure(ctx, r); err != nil {
 		if ctx.Err() != nil {
@@ -150,11 +150,18 @@ func (r *runner) runSuite(ctx context.Context, s suite) error {
 	return nil
 }
 
-// engine is the engine that suites share; it is warm.
+// engine is the suite's engine; it is warm. Each suite has one of its own, because an engine keeps instances, and those
+// remember what ran in them.
 func (r *runner) engine(context.Context) (*quickjs.Engine, error) {
 	if r.shared != nil {
 		return r.shared, nil
 	}
+	engine, err := r.newEngine()
+	r.shared = engine
+	return engine, err
+}
+
+func (r *runner) newEngine() (*quickjs.Engine, error) {
 	engine, err := quickjs.NewEngine(&quickjs.EngineOptions{Progress: r.progress.say})
 	if err != nil {
 		return nil, err
@@ -162,13 +169,13 @@ func (r *runner) engine(context.Context) (*quickjs.Engine, error) {
 	if err := engine.Warm(limits.Default()); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	r.shared = engine
 	return engine, nil
 }
 
 func (r *runner) close() {
 	if r.shared != nil {
 		r.shared.Close()
+		r.shared = nil
 	}
 }
 

@@ -22,7 +22,7 @@ func measureStart(ctx context.Context, r *runner) error {
 		return err
 	}
 	defer s.Close()
-	for _, measure := range []func(context.Context, *runner, *station) error{measureCells, measureLanguages, measureProcesses} {
+	for _, measure := range []func(context.Context, *runner, *station) error{measureCells, measureAfterLarge, measureLanguages, measureProcesses} {
 		if err := measure(ctx, r, s); err != nil {
 			return err
 		}
@@ -69,6 +69,37 @@ func measureCells(ctx context.Context, r *runner, s *station) error {
 			g.compare("start/"+strings.TrimPrefix(id, "start/cell/")+"/codemode", m.ID, "start/cell/host")
 		}
 	}
+	return g.run(ctx)
+}
+
+// measureAfterLarge is whether a cell that wrote much of its memory makes those slower that get its instance later.
+func measureAfterLarge(ctx context.Context, r *runner, _ *station) error {
+	g := r.group("start/history", "A small cell by what ran before in the same engine")
+	g.share = 0.1
+	for _, before := range []struct{ name, title, code string }{
+		{"small", "after small cells", cellSmall},
+		{"calls", "after a cell with 64 parallel calls", fmt.Sprintf(cellParallel, 64)},
+		{"1MiB", "after a cell with 1 MiB of data", strings.Replace(bigCell(1<<20), "await yield_control();", "", 1)},
+	} {
+		engine, err := r.newEngine()
+		if err != nil {
+			return err
+		}
+		defer engine.Close()
+		s, err := newStation(engine, 20, limits.Limits{})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if _, err := s.exec(ctx, before.code); err != nil {
+			return err
+		}
+		g.add("start/history/"+before.name, before.title, func(n int) (float64, error) {
+			return timed(n, func() error { _, err := s.exec(ctx, cellSmall); return err })
+		})
+	}
+	g.compare("start/history/calls/small", "start/history/calls", "start/history/small")
+	g.compare("start/history/1MiB/small", "start/history/1MiB", "start/history/small")
 	return g.run(ctx)
 }
 

@@ -1,0 +1,274 @@
+package bench
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed report.html.tmpl
+var reportTemplate string
+
+// WriteReport writes the report of a result into a folder: report.html, one page that needs nothing else; report.md, the tables
+// for a README; and result.json.
+func WriteReport(folder string, r *Result) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	page, err := HTML(r)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		write(filepath.Join(folder, "report.html"), page),
+		write(filepath.Join(folder, "report.md"), Markdown(r)),
+		r.Write(filepath.Join(folder, "result.json")),
+	)
+}
+
+func write(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	return nil
+}
+
+// chapter is a suite in the report.
+type chapter struct {
+	Suite
+	Plots []plot
+}
+
+type plot struct {
+	Title string
+	Note  string
+	SVG   template.HTML
+}
+
+// HTML is the report as one page: no script, no font, no image, no address from outside.
+func HTML(r *Result) ([]byte, error) {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"value": value, "percent": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
+		"ratio": func(v float64) string { return fmt.Sprintf("%.3g×", v) }, "class": classOf,
+		"verdict": func(v string) string { return strings.ReplaceAll(v, " ", "-") },
+	}).Parse(reportTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("bench: the report's template: %w", err)
+	}
+	page := struct {
+		*Result
+		Line     string
+		Date     string
+		Chapters []chapter
+		Peers    []comparisonRow
+		Differs  []Case
+	}{Result: r, Line: machineLine(r), Date: r.Started.Format("2 January 2006"), Peers: sideBySide(r)}
+	for _, s := range r.Suites {
+		page.Chapters = append(page.Chapters, chapter{s, plotsOf(s)})
+	}
+	seen := map[string]bool{}
+	for _, s := range r.Suites {
+		for _, c := range s.Cases {
+			if c.Differs != "" && !seen[c.Subject+c.Differs] {
+				seen[c.Subject+c.Differs] = true
+				page.Differs = append(page.Differs, c)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, page); err != nil {
+		return nil, fmt.Errorf("bench: the report: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// plotsOf draws a suite: a plot for each group of times, and lines where a group is a series.
+func plotsOf(s Suite) []plot {
+	var plots []plot
+	add := func(title, note, drawing string) {
+		plots = append(plots, plot{title, note, template.HTML(drawing)})
+	}
+	if s.Name == "snapshot" {
+		if groups := snapshotBars(s); len(groups) > 0 {
+			add("Size of a suspended cell", "The whole linear memory, and the delta against the image by codec.",
+				bars("Size of a suspended cell by workload and codec", groups, snapshotNames, Bytes))
+		}
+	}
+	switch s.Name {
+	case "bridge":
+		if c := series(s, "codemode", "bridge/payload/", sizeOf); c != nil {
+			add("A call by size of its payload", "A string there and back.", lines("Time of a call by size of its payload", axes{bytesLabel, nsLabel, "bytes each way", true, true, false}, []curve{*c}))
+		}
+		if c := series(s, "codemode", "bridge/batch/", strconv.Atoi); c != nil {
+			add("A call by how many are made at once", "16 run at once by default; the rest wait their turn.", lines("Time of a call by how many are made at once", axes{plainLabel, nsLabel, "calls in one Promise.all", true, false, true}, []curve{*c}))
+		}
+	case "scale":
+		var curves []curve
+		for i, name := range []string{"cell", "call", "search"} {
+			if c := series(s, name, "scale/"+name+"/", strconv.Atoi); c != nil {
+				c.class = fmt.Sprintf("s%d", i)
+				curves = append(curves, *c)
+			}
+		}
+		if curves != nil {
+			add("A cell by number of tools in the catalog", "", lines("Time of a cell by number of tools", axes{plainLabel, nsLabel, "tools", true, true, false}, curves))
+		}
+		return plots
+	case "processors":
+		var curves []curve
+		for i, name := range []string{"cells", "calls", "quickjs", "spin"} {
+			if c := series(s, name, "processors/"+name+"/", strconv.Atoi); c != nil {
+				base := c.points[0].y
+				for k := range c.points {
+					p := &c.points[k]
+					p.y, p.low, p.high = p.y/base, p.low/base, p.high/base
+				}
+				c.class = fmt.Sprintf("s%d", i)
+				curves = append(curves, *c)
+			}
+		}
+		if curves != nil {
+			add("Throughput by number of goroutines", "Against one goroutine. The spinning loop shares nothing: no other work can gain more.",
+				lines("Throughput by number of goroutines", axes{plainLabel, timesLabel, "goroutines", true, false, true}, curves))
+		}
+		return plots
+	}
+	for _, g := range groupsOf(s) {
+		if len(g.cases) < 2 || strings.HasPrefix(g.name, "bridge/payload") || strings.HasPrefix(g.name, "bridge/batch") {
+			continue
+		}
+		add(g.title, "", dots(g.title, g.cases))
+	}
+	return plots
+}
+
+type caseGroup struct {
+	name, title string
+	cases       []Case
+}
+
+// groupsOf collects a suite's timed cases by group. Suspend and wait are compared in one group and shown as two.
+func groupsOf(s Suite) []caseGroup {
+	titles := map[string]string{
+		"start/cell": "A cell: return 1+2", "start/history": "A small cell by what ran in its engine before", "start/language": "The same 50 lines in both languages",
+		"start/process": "From a process's start to its first result", "suspend/exec": "exec until waiting", "suspend/wait": "wait until completed",
+		"bridge/calls": "Tool calls, each", "bridge/output": "What a cell emits, each", "compute": "JavaScript benchmark, all kernels",
+	}
+	var groups []caseGroup
+	index := map[string]int{}
+	for _, c := range s.Cases {
+		if c.Unit != Nanoseconds || len(c.Quantiles) == 0 {
+			continue
+		}
+		name := c.Group
+		if name == "suspend" {
+			name = strings.Join(strings.Split(c.ID, "/")[:2], "/")
+		}
+		i, ok := index[name]
+		if !ok {
+			i = len(groups)
+			index[name] = i
+			title := titles[name]
+			if title == "" {
+				title = strings.NewReplacer("compute/", "Kernel ", "snapshot/", "Snapshot of ").Replace(name)
+			}
+			groups = append(groups, caseGroup{name: name, title: title})
+		}
+		groups[i].cases = append(groups[i].cases, c)
+	}
+	return groups
+}
+
+// series collects the cases whose ids are prefix and a number.
+func series(s Suite, name, prefix string, number func(string) (int, error)) *curve {
+	c := &curve{name: name, class: "s0"}
+	for _, k := range s.Cases {
+		rest, ok := strings.CutPrefix(k.ID, prefix)
+		if !ok {
+			continue
+		}
+		if n, err := number(rest); err == nil {
+			c.points = append(c.points, point{float64(n), k.P50, k.Low, k.High})
+		}
+	}
+	if len(c.points) < 2 {
+		return nil
+	}
+	slices.SortFunc(c.points, func(a, b point) int { return int(a.x - b.x) })
+	return c
+}
+
+// sizeOf is the number that bytesName shows.
+func sizeOf(name string) (int, error) {
+	for suffix, factor := range map[string]int{"MiB": 1 << 20, "KiB": 1 << 10} {
+		if n, ok := strings.CutSuffix(name, suffix); ok {
+			v, err := strconv.Atoi(n)
+			return v * factor, err
+		}
+	}
+	return strconv.Atoi(strings.TrimSuffix(name, "B"))
+}
+
+func bytesLabel(v float64) string { return bytesName(int(v)) }
+func nsLabel(v float64) string    { return duration(v) }
+func plainLabel(v float64) string { return strconv.Itoa(int(v)) }
+func timesLabel(v float64) string { return fmt.Sprintf("%.2g×", v) }
+
+var snapshotNames = []string{"delta, none", "delta, s2", "delta, zstd", "whole memory"}
+
+func snapshotBars(s Suite) []barGroup {
+	var groups []barGroup
+	for _, w := range snapshotWorkloads {
+		g := barGroup{name: w.name}
+		for i, kind := range []string{"none", "s2", "zstd", "image"} {
+			for _, c := range s.Cases {
+				if c.ID == "snapshot/"+w.name+"/size/"+kind {
+					g.bars = append(g.bars, oneBar{snapshotNames[i], fmt.Sprintf("s%d", i), c.P50})
+				}
+			}
+		}
+		if len(g.bars) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// comparisonRow is a peer beside codemode in one thing.
+type comparisonRow struct {
+	What, Peer, Theirs, Ours, Factor string
+	PeerBetter                       bool
+	Differs                          string
+}
+
+// sideBySide lists every ratio between a peer and codemode.
+func sideBySide(r *Result) []comparisonRow {
+	var rows []comparisonRow
+	for _, s := range r.Suites {
+		for _, ratio := range s.Ratios {
+			peers, ok1 := r.find(ratio.Of)
+			mine, ok2 := r.find(ratio.To)
+			if !ok1 || !ok2 || peers.Subject == ours || mine.Subject != ours {
+				continue
+			}
+			row := comparisonRow{
+				What: mine.Title, Peer: peers.Title, Theirs: value(peers.P50, peers.Unit), Ours: value(mine.P50, mine.Unit),
+				PeerBetter: ratio.P50 < 1, Differs: peers.Differs,
+			}
+			if ratio.P50 >= 1 {
+				row.Factor = fmt.Sprintf("%.3g times as long", ratio.P50)
+			} else {
+				row.Factor = fmt.Sprintf("better: %.3g of the time", ratio.P50)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
