@@ -117,6 +117,7 @@ type settings struct {
 	Approve       *approve             `json:"approve"` // absent: tools cannot ask
 	Show          []string             `json:"show"`    // "keys", "telemetry": shown in every result
 	Hide          []string             `json:"hide"`    // "place": where a cell was, where that is chance
+	Durable       bool                 `json:"durable"` // suspended cells are stored in files, for `restart`
 	AtOnce        []string             `json:"atOnce"`  // tools of which `ran` says how many ran at once
 }
 
@@ -138,7 +139,9 @@ type approve struct {
 type player struct {
 	t      testing.TB
 	s      settings
+	engine *quickjs.Engine
 	host   *host.Host
+	store  host.Store
 	tools  *toolbox
 	exec   json.RawMessage // arguments of the next exec
 	source string          // what they hold
@@ -156,7 +159,7 @@ type begun struct {
 
 // play plays the sections in order and gives back the archive with the results that came.
 func play(t testing.TB, engine *quickjs.Engine, archive *txtar.Archive, mode limits.Limits) *txtar.Archive {
-	p := &player{t: t, tools: newToolbox()}
+	p := &player{t: t, engine: engine, tools: newToolbox()}
 	played := &txtar.Archive{Comment: archive.Comment}
 	started, ran := false, false
 	for i, section := range archive.Files {
@@ -164,10 +167,10 @@ func play(t testing.TB, engine *quickjs.Engine, archive *txtar.Archive, mode lim
 		if !started && !strings.Contains(section.Name, ".") {
 			started = true
 			p.s.Limits = mode.Merge(p.s.Limits)
-			if p.host = p.newHost(engine); p.host == nil {
+			if p.host = p.newHost(); p.host == nil {
 				return played
 			}
-			defer p.host.Close()
+			defer func() { p.host.Close() }()
 		}
 		got, err := p.section(words, section.Data)
 		if err != nil {
@@ -190,10 +193,16 @@ func play(t testing.TB, engine *quickjs.Engine, archive *txtar.Archive, mode lim
 	return played
 }
 
-func (p *player) newHost(engine *quickjs.Engine) *host.Host {
+func (p *player) newHost() *host.Host {
 	options := &host.Options{
-		Catalog: p.tools.catalog, Limits: p.s.Limits, Engine: engine, Languages: p.s.Languages, KeepLast: p.s.KeepLast,
-		StrictOutput: p.s.StrictOutput, Deterministic: p.s.Deterministic,
+		Catalog: p.tools.catalog, Limits: p.s.Limits, Engine: p.engine, Languages: p.s.Languages, KeepLast: p.s.KeepLast,
+		StrictOutput: p.s.StrictOutput, Deterministic: p.s.Deterministic, Trajectory: p.tools.record,
+	}
+	if p.s.Durable {
+		if p.store == nil {
+			p.store = p.openStore()
+		}
+		options.Store = p.store
 	}
 	if p.s.Allow != nil || p.s.Deny != nil {
 		options.Policy = catalog.NewPolicy(p.s.Allow, p.s.Deny)
@@ -210,6 +219,15 @@ func (p *player) newHost(engine *quickjs.Engine) *host.Host {
 		return nil
 	}
 	return h
+}
+
+func (p *player) openStore() host.Store {
+	store, err := host.OpenFileStore(filepath.Join(p.t.TempDir(), "runs"))
+	if err != nil {
+		p.t.Error(err)
+		return nil
+	}
+	return store
 }
 
 func (h hook) hook() host.Hook {
@@ -287,6 +305,14 @@ func (p *player) section(words []string, data []byte) ([]byte, error) {
 	case "remove": // remove ID...
 		p.tools.catalog.Remove(rest...)
 		return data, nil
+	case "restart":
+		p.host.Close()
+		if p.host = p.newHost(); p.host == nil {
+			return nil, errors.New("no second host")
+		}
+		return data, nil
+	case "trajectory":
+		return p.tools.trajectory(), nil
 	case "runs":
 		return p.listRuns(), nil
 	}
@@ -307,6 +333,8 @@ func (p *player) setUp(base, ext string, data []byte) error {
 		return decode(data, &p.s)
 	case strings.HasPrefix(base, "tools") && ext == "json":
 		return p.tools.add(data)
+	case strings.HasPrefix(base, "namespaces") && ext == "json":
+		return p.tools.addNamespaces(data)
 	case strings.HasPrefix(base, "cell"):
 		arguments := map[string]json.RawMessage{}
 		if p.s.Exec != nil {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type toolbox struct {
 	change chan struct{} // closed and replaced when a count changes
 	gates  map[string]chan struct{}
 	counts map[string]*count
+	calls  []host.Record
 }
 
 // count is what became of a tool's calls.
@@ -53,6 +55,10 @@ var builtins = map[string]func(b *toolbox, ctx context.Context, call *catalog.Ca
 	// release releases the gate of a name.
 	"release": func(b *toolbox, _ context.Context, call *catalog.Call) (any, error) {
 		return true, b.release(field[string](call, "gate"))
+	},
+	// started waits until the tool of a name was started.
+	"started": func(b *toolbox, _ context.Context, call *catalog.Call) (any, error) {
+		return true, b.until(field[string](call, "tool"), 1)
 	},
 	// counter says how often it was called.
 	"counter": func(b *toolbox, _ context.Context, call *catalog.Call) (any, error) {
@@ -191,6 +197,67 @@ func toolsOf(fields map[string]json.RawMessage, b *toolbox) ([]catalog.Tool, err
 		all = append(all, tools[0])
 	}
 	return all, nil
+}
+
+// addNamespaces registers namespaces; {"$tool": name} in a scope is a function that calls that tool.
+func (b *toolbox) addNamespaces(data []byte) error {
+	var list []struct {
+		ID, Plugin, Global, Description string
+		Requires                        []string
+		Scope                           map[string]any
+	}
+	if err := decode(data, &list); err != nil {
+		return err
+	}
+	for _, n := range list {
+		scope := functions(n.Scope).(map[string]any)
+		err := b.catalog.RegisterNamespace(catalog.Namespace{
+			ID: n.ID, Plugin: n.Plugin, Global: n.Global, Description: n.Description, Requires: n.Requires,
+			Scope: func(catalog.Session) (map[string]any, error) { return scope, nil },
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func functions(value any) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	if name, ok := object["$tool"].(string); ok {
+		return catalog.NamespaceTool(name, nil)
+	}
+	out := map[string]any{}
+	for k, v := range object {
+		out[k] = functions(v)
+	}
+	return out
+}
+
+// record keeps a nested call for trajectory.
+func (b *toolbox) record(r host.Record) {
+	b.mu.Lock()
+	b.calls = append(b.calls, r)
+	b.mu.Unlock()
+}
+
+// trajectory is a line for each nested call that has ended, in the order in which they were started.
+func (b *toolbox) trajectory() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slices.SortStableFunc(b.calls, func(x, y host.Record) int { return cmp.Compare(x.Order, y.Order) })
+	var out bytes.Buffer
+	for _, r := range b.calls {
+		outcome := string(r.Result)
+		if r.IsError {
+			outcome = "error: " + r.Error
+		}
+		fmt.Fprintf(&out, "%d %s %s -> %s\n", r.Order, r.Tool, r.Input, outcome)
+	}
+	return out.Bytes()
 }
 
 // counted counts a tool's calls.
