@@ -56,6 +56,7 @@ var suites = []suite{
 	{"bridge", "Bridge: tool calls and output", 0.16, measureBridge},
 	{"scale", "Catalog scale", 0.08, measureScale},
 	{"processors", "Processors", 0.08, measureProcessors},
+	{"limits", "What limits and settings cost", 0.09, measureLimits},
 	{"compute", "Compute: the JavaScript benchmark", 0.16, measureCompute},
 	{"memory", "Memory of running cells", 0.03, measureMemory},
 	{"suspended", "Memory of suspended cells", 0.03, measureSuspended},

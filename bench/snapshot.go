@@ -69,11 +69,20 @@ func suspended(ctx context.Context, engine *quickjs.Engine, tools int, code stri
 	if r := h.Exec(ctx, host.Scope{}, host.ExecInput{Code: code}); r.Status != host.Waiting {
 		return nil, 0, unexpected(r, host.Waiting)
 	}
-	at := bytes.Index(store.last, []byte("CMSNAP\x00"))
-	if at < 0 {
+	encoded, ok := snapshotOf(store.last)
+	if !ok {
 		return nil, 0, errors.New("bench: the host's record has no snapshot in it")
 	}
-	return store.last[at:], len(store.last), nil
+	return encoded, len(store.last), nil
+}
+
+// snapshotOf finds the encoded snapshot in a host's record, which ends with it.
+func snapshotOf(record []byte) ([]byte, bool) {
+	at := bytes.Index(record, []byte("CMSNAP\x00"))
+	if at < 0 {
+		return nil, false
+	}
+	return record[at:], true
 }
 
 // suspendable is a VM with a cell in it that a host has suspended, to be snapshotted as often as wanted.
