@@ -180,6 +180,7 @@ export class Bridge {
           return this.#saved.delete(reference);
         }),
       now: () => BigInt(Date.now()) * 1_000_000n,
+      entropy: () => crypto.getRandomValues(new BigUint64Array(1))[0],
       interrupted: () => performance.now() > this.#deadline,
       outOfMemory: () => {
         throw new Error("out of memory");

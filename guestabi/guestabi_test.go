@@ -58,6 +58,7 @@ func (g *fakeGuest) Alloc(n uint32) (uint32, error) {
 	return at, nil
 }
 func (g *fakeGuest) Now() uint64       { return 42 }
+func (g *fakeGuest) Entropy() uint64   { return 43 }
 func (g *fakeGuest) Interrupted() bool { return true }
 func (g *fakeGuest) OutOfMemory() error {
 	g.oom = true
@@ -188,6 +189,9 @@ func TestAnswersAreWrittenToTheGuest(t *testing.T) {
 	}
 	if slots, err := call("now", g, &b); err != nil || slots[0][0] != 42 {
 		t.Errorf("now: %v %v", slots, err)
+	}
+	if slots, err := call("entropy", g, &b); err != nil || slots[0][0] != 43 {
+		t.Errorf("entropy: %v %v", slots, err)
 	}
 	if slots, err := call("interrupted", g, &b); err != nil || slots[0][0] != 1 {
 		t.Errorf("interrupted: %v %v", slots, err)

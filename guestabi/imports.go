@@ -23,6 +23,8 @@ type Guest interface {
 	Alloc(n uint32) (uint32, error)
 	// Now is the time in nanoseconds since the Unix epoch.
 	Now() uint64
+	// Entropy is eight bytes that a cell cannot guess.
+	Entropy() uint64
 	// Interrupted says whether the cell must stop.
 	Interrupted() bool
 	// OutOfMemory is the error that ends a cell to which memory was refused.
@@ -176,6 +178,10 @@ var imports = [...]Import{
 	}},
 	{"now", signature(0, "i64"), func(g Guest, b Bridge, v []Slot) error {
 		v[0] = Slot{g.Now()}
+		return nil
+	}},
+	{"entropy", signature(0, "i64"), func(g Guest, b Bridge, v []Slot) error {
+		v[0] = Slot{g.Entropy()}
 		return nil
 	}},
 	{"interrupted", signature(0, "i32"), func(g Guest, b Bridge, v []Slot) error {

@@ -2,6 +2,8 @@ package quickjs
 
 import (
 	"context"
+	cryptorand "crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -399,6 +401,16 @@ func (vm *VM) Now() uint64 {
 		return fixedTime
 	}
 	return uint64(time.Now().UnixNano())
+}
+
+// Entropy is what the cell's crypto is made of: from the system, and always the same in a deterministic VM.
+func (vm *VM) Entropy() uint64 {
+	if vm.options.Deterministic {
+		return vm.seed()
+	}
+	var b [8]byte
+	cryptorand.Read(b[:]) // ends the process where the system has none
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // Memory is the guest's memory now.

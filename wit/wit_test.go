@@ -25,7 +25,7 @@ func TestTheFileParses(t *testing.T) {
 			t.Errorf("%s has no documentation", fn.Name)
 		}
 	}
-	wantImports := strings.Fields("call search describe cancel timer yield text json resolve names entries files file save load drop now interrupted out-of-memory")
+	wantImports := strings.Fields("call search describe cancel timer yield text json resolve names entries files file save load drop now entropy interrupted out-of-memory")
 	if diff := cmp.Diff(wantImports, imports); diff != "" {
 		t.Errorf("imports (-want +got):\n%s", diff)
 	}

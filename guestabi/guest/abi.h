@@ -42,6 +42,7 @@ BRIDGE("save") void bridge_save(uint32_t id, const char *value, size_t len);
 BRIDGE("load") void bridge_load(uint32_t id, const char *reference, size_t len);
 BRIDGE("drop") void bridge_drop(uint32_t id, const char *reference, size_t len);
 BRIDGE("now") uint64_t bridge_now(void);
+BRIDGE("entropy") uint64_t bridge_entropy(void);
 BRIDGE("interrupted") uint32_t bridge_interrupted(void);
 BRIDGE("out-of-memory") void bridge_out_of_memory(void);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool memory_scrubbed;
+
 _Noreturn void out_of_memory(void) {
   bridge_out_of_memory();
   __builtin_trap();
@@ -22,12 +24,22 @@ static void *memory_malloc(void *opaque, size_t size) { return checked(malloc(si
 static void memory_free(void *opaque, void *ptr) {
   if (!ptr) return;
   memset(ptr, 0, malloc_usable_size(ptr));
+  __asm__ volatile("" : : "r"(ptr) : "memory"); /* else the compiler leaves out what is stored just before free */
   free(ptr);
 }
 static void *memory_realloc(void *opaque, void *ptr, size_t size) {
   if (size == 0) {
     memory_free(opaque, ptr);
     return NULL;
+  }
+  /* While the image is made, growing and shrinking must not leave bytes behind either. Later they may: to grow in place
+     is cheaper. */
+  if (ptr && memory_scrubbed) {
+    size_t usable = malloc_usable_size(ptr);
+    void *moved = checked(calloc(1, size));
+    memcpy(moved, ptr, usable < size ? usable : size);
+    memory_free(opaque, ptr);
+    return moved;
   }
   return checked(realloc(ptr, size));
 }
@@ -64,10 +76,10 @@ void buffer_put(buffer *b, const char *text, size_t len) {
   if (b->len + len > b->cap) {
     size_t cap = b->cap ? b->cap : 256;
     while (cap < b->len + len) cap *= 2;
-    b->ptr = checked(realloc(b->ptr, cap));
+    b->ptr = memory_realloc(NULL, b->ptr, cap);
     b->cap = cap;
   }
-  memcpy(b->ptr + b->len, text, len);
+  if (len) memcpy(b->ptr + b->len, text, len);
   b->len += len;
 }
 

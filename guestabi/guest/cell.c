@@ -12,7 +12,6 @@ static bool reported;     /* the main promise's outcome has been given to the ho
 static bool stopped;      /* the host said stop: nothing runs any more */
 static JSValue stop_error = JS_UNDEFINED;
 static uint32_t value_limit;
-static uint64_t random_state;
 static buffer result; /* what the last outcome or text points into */
 
 /* --- rejections that nobody handles --- */
@@ -52,40 +51,21 @@ static int on_interrupt(JSRuntime *r, void *opaque) {
   return stopped;
 }
 
-/* --- Math.random, seeded by the host: two VMs restored from one snapshot must not repeat each other --- */
-
-static JSValue math_random(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  /* xorshift64*; its top 52 bits as a fraction */
-  uint64_t x = random_state;
-  x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
-  random_state = x;
-  return JS_NewFloat64(ctx, (double)(x * 0x2545F4914F6CDD1Dull >> 12) / 4503599627370496.0);
-}
-
-CELL("reseed") void cell_reseed(uint64_t seed) { random_state = seed ? seed : 1; }
+CELL("reseed") void cell_reseed(uint64_t seed) { random_seed(seed); }
 
 /* --- output --- */
 
-/* UTF-8 of a string; a lone surrogate, which UTF-8 cannot carry, becomes U+FFFD, which is as long. */
-static void emit_text(JSValueConst v) {
-  size_t len;
-  const char *s = JS_ToCStringLen(ctx, &len, v);
-  if (!s) return;
+static int emit_text(JSValueConst v) {
   buffer text = {0};
-  buffer_put(&text, s, len);
-  JS_FreeCString(ctx, s);
-  for (size_t i = 0; i + 2 < text.len; i++)
-    if ((unsigned char)text.ptr[i] == 0xED && (unsigned char)text.ptr[i + 1] >= 0xA0) memcpy(text.ptr + i, "\xEF\xBF\xBD", 3);
-  bridge_text(text.len ? text.ptr : "", text.len);
+  int r = text_put(&text, v);
+  if (r == 0) bridge_text(text.len ? text.ptr : "", text.len);
   buffer_free(&text);
+  return r;
 }
 
 /* text(value): strings as they are, an error as its stack says it, all else as JSON. */
 static JSValue host_text(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  if (JS_IsString(argv[0])) {
-    emit_text(argv[0]);
-    return JS_HasException(ctx) ? JS_EXCEPTION : JS_UNDEFINED;
-  }
+  if (JS_IsString(argv[0])) return emit_text(argv[0]) < 0 ? JS_EXCEPTION : JS_UNDEFINED;
   buffer text = {.limit = value_limit};
   int r = json_write(&text, argv[0], JSON_VALUE);
   if (r == 0) bridge_text(text.len ? text.ptr : "", text.len);
@@ -143,13 +123,50 @@ static JSValue host_scope(JSContext *c, JSValueConst self, int argc, JSValueCons
   return scope;
 }
 
+/* host.kind(value) */
+static JSValue host_kind(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
+  return JS_NewInt32(ctx, kind_of(argv[0]));
+}
+
+/* host.unbox(object): the primitive of Object(1) and its like */
+static JSValue host_unbox(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
+  enum kind kind = kind_of(argv[0]);
+  return kind >= KIND_NUMBER && kind <= KIND_SYMBOL ? kind_unbox(argv[0], kind) : JS_UNDEFINED;
+}
+
+void host_define(JSValueConst host, const char *name, JSValue function) {
+  JS_DefinePropertyValueStr(ctx, host, name, function, JS_PROP_C_W_E);
+}
+
+/* The prelude as bytecode without its source: what a cell sees of a function of ours is [native code], and the image
+   does not carry the text. A runtime of its own compiles it, so that what compiling leaves behind goes with it. */
+static uint8_t *compile(char *source, size_t len, size_t *size) {
+  JSRuntime *compiler = JS_NewRuntime2(&memory_functions, NULL);
+  JS_SetMaxStackSize(compiler, 0);
+  JSContext *c = JS_NewContext(compiler);
+  JSValue compiled = JS_Eval(c, source, len, PRELUDE_FILE, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
+  uint8_t *written = JS_WriteObject(c, size, compiled, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+  uint8_t *code = written ? malloc(*size) : NULL;
+  if (code) memcpy(code, written, *size);
+  js_free(c, written);
+  JS_FreeValue(c, compiled);
+  JS_FreeContext(c);
+  JS_FreeRuntime(compiler);
+  release_memory(source);
+  return code;
+}
+
 /* --- the image: run once when the guest is built, and then frozen into its data section --- */
 
 static JSValue forget_trial = JS_UNDEFINED;
 
 static void fail_build(void) { __builtin_trap(); }
 
-EXPORT("codemode-build-start") void build_start(const char *prelude, size_t len) {
+EXPORT("codemode-build-start") void build_start(char *prelude, size_t len) {
+  memory_scrubbed = true;
+  size_t code_size;
+  uint8_t *code = compile(prelude, len, &code_size);
+  if (!code) fail_build();
   rt = JS_NewRuntime2(&memory_functions, NULL);
   JS_SetMaxStackSize(rt, 0); /* no check: the build trusts its own prelude */
   ctx = JS_NewContext(rt);
@@ -157,8 +174,8 @@ EXPORT("codemode-build-start") void build_start(const char *prelude, size_t len)
   JS_SetInterruptHandler(rt, on_interrupt, NULL);
   JS_SetHostPromiseRejectionTracker(rt, track_rejection, NULL);
   JS_SetCanBlock(rt, false);
+  kinds_init();
   json_init();
-  errors_init();
   names_init();
 
   JSValue global = JS_GetGlobalObject(ctx);
@@ -166,34 +183,52 @@ EXPORT("codemode-build-start") void build_start(const char *prelude, size_t len)
   JS_SetPrototype(ctx, bare, object_proto);
   JS_SetPrototype(ctx, global, bare);
   JS_FreeValue(ctx, object_proto);
-  JS_FreeValue(ctx, bare);
-
-  JSValue math = JS_GetPropertyStr(ctx, global, "Math");
-  JS_DefinePropertyValueStr(ctx, math, "random", JS_NewCFunction(ctx, math_random, "random", 0),
-                            JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
-  JS_FreeValue(ctx, math);
 
   JSValue host = JS_NewObjectProto(ctx, JS_NULL);
   requests_init(host);
-  JS_SetPropertyStr(ctx, host, "text", JS_NewCFunction(ctx, host_text, "text", 1));
-  JS_SetPropertyStr(ctx, host, "json", JS_NewCFunction(ctx, host_json, "json", 1));
-  JS_SetPropertyStr(ctx, host, "entries", JS_NewCFunction(ctx, host_entries, "entries", 1));
-  JS_SetPropertyStr(ctx, host, "scope", JS_NewCFunction(ctx, host_scope, "scope", 1));
-  JS_SetPropertyStr(ctx, host, "files", JS_NewCFunctionMagic(ctx, host_files, "files", 1, JS_CFUNC_generic_magic, 0));
-  JS_SetPropertyStr(ctx, host, "file", JS_NewCFunctionMagic(ctx, host_files, "file", 1, JS_CFUNC_generic_magic, 1));
+  random_init(host);
+  text_init(host);
+  url_init(host);
+  static const struct { const char *name; JSCFunction *function; } functions[] = {
+      {"text", host_text}, {"json", host_json}, {"entries", host_entries},
+      {"scope", host_scope}, {"kind", host_kind}, {"unbox", host_unbox}};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    host_define(host, functions[i].name, JS_NewCFunction(ctx, functions[i].function, functions[i].name, 1));
+  host_define(host, "files", JS_NewCFunctionMagic(ctx, host_files, "files", 1, JS_CFUNC_generic_magic, 0));
+  host_define(host, "file", JS_NewCFunctionMagic(ctx, host_files, "file", 1, JS_CFUNC_generic_magic, 1));
 
-  JSValue boot = JS_Eval(ctx, prelude, len, PRELUDE_FILE, JS_EVAL_TYPE_GLOBAL);
-  JSValue booted = JS_Call(ctx, boot, JS_UNDEFINED, 1, &host);
+  JSValue read = JS_ReadObject(ctx, code, code_size, JS_READ_OBJ_BYTECODE);
+  release_memory(code);
+  JSValue boot = JS_IsException(read) ? read : JS_EvalFunction(ctx, read);
+  JSValue booted = JS_IsException(boot) ? boot : JS_Call(ctx, boot, JS_UNDEFINED, 1, &host);
+  if (JS_IsException(booted)) { /* the build's host may show it */
+    buffer_puts(&result, "the prelude does not start: ");
+    error_describe(&result, JS_GetException(ctx), 4096);
+    bridge_text(result.ptr, result.len);
+    fail_build();
+  }
   JSValue materialise = JS_GetPropertyStr(ctx, booted, "materialise");
   forget_trial = JS_GetPropertyStr(ctx, booted, "reset");
-  if (!JS_IsFunction(ctx, materialise) || !JS_IsFunction(ctx, forget_trial)) fail_build();
+  JSValue signal_of = JS_GetPropertyStr(ctx, booted, "signalOf"), listen = JS_GetPropertyStr(ctx, booted, "listen");
+  if (!JS_IsFunction(ctx, materialise) || !JS_IsFunction(ctx, forget_trial) || !JS_IsFunction(ctx, signal_of) ||
+      !JS_IsFunction(ctx, listen))
+    fail_build();
+  requests_set_signals(signal_of, listen);
+  JS_FreeValue(ctx, signal_of);
+  JS_FreeValue(ctx, listen);
   names_set_materialise(materialise);
   JS_FreeValue(ctx, materialise);
   JS_FreeValue(ctx, booted);
   JS_FreeValue(ctx, boot);
   JS_FreeValue(ctx, host);
-  JS_FreeValue(ctx, global);
+  JSValue tools = JS_GetPropertyStr(ctx, global, "tools");
   names_seal();
+  /* Nobody may give the scopes that exist already another prototype. */
+  JS_PreventExtensions(ctx, bare);
+  JS_PreventExtensions(ctx, tools);
+  JS_FreeValue(ctx, tools);
+  JS_FreeValue(ctx, bare);
+  JS_FreeValue(ctx, global);
 }
 
 /* After a trial run, which the build makes so that what a first cell would set up lazily is in the image: makes the
@@ -219,6 +254,7 @@ EXPORT("codemode-build-end") void build_end(void) {
      every page of the heap, and each touched page must be reset or snapshotted. */
   free(malloc(1 << 20));
   JS_SetGCThreshold(rt, 4 << 20);
+  memory_scrubbed = false;
 }
 
 /* --- running --- */
@@ -238,40 +274,54 @@ static void run_jobs(void) {
   }
 }
 
+/* What one error may take of an outcome, and all of the rejections together. */
+enum { ERROR_BYTES = 128 << 10, REJECTION_BYTES = 1 << 20 };
+
+/* The cell's value or error, once its promise has settled. Writing the value may run code of the cell (toJSON,
+   getters), and that code may be stopped. */
+static void report(abi_outcome *o, JSPromiseStateEnum state) {
+  JSValue value = JS_PromiseResult(ctx, main_promise);
+  reported = true;
+  o->state = state == JS_PROMISE_FULFILLED ? STATE_FULFILLED : STATE_REJECTED;
+  if (o->state == STATE_FULFILLED) {
+    result.limit = value_limit;
+    if (json_write(&result, value, JSON_VALUE) < 0) {
+      buffer_free(&result);
+      JS_FreeValue(ctx, value);
+      value = JS_GetException(ctx);
+      o->state = STATE_REJECTED;
+      if (JS_IsUncatchableError(value)) {
+        stopped = true;
+        stop_error = value;
+        return;
+      }
+    }
+    o->truncated = result.full;
+  }
+  if (o->state == STATE_REJECTED) error_describe(&result, value, ERROR_BYTES);
+  JS_FreeValue(ctx, value);
+  run_jobs(); /* what toJSON or a getter may have started */
+  JS_FreeValue(ctx, main_promise);
+  main_promise = o->state == STATE_FULFILLED ? JS_TRUE : JS_FALSE;
+}
+
 static abi_outcome *outcome(void) {
   static abi_outcome o;
   buffer_free(&result);
   o = (abi_outcome){.state = STATE_PENDING};
   if (!stopped && !reported && JS_IsPromise(main_promise)) {
     JSPromiseStateEnum state = JS_PromiseState(ctx, main_promise);
-    if (state != JS_PROMISE_PENDING) {
-      JSValue value = JS_PromiseResult(ctx, main_promise);
-      reported = true;
-      o.state = state == JS_PROMISE_FULFILLED ? STATE_FULFILLED : STATE_REJECTED;
-      if (o.state == STATE_FULFILLED) {
-        result.limit = value_limit;
-        if (json_write(&result, value, JSON_VALUE) < 0) {
-          buffer_free(&result);
-          JS_FreeValue(ctx, value);
-          value = JS_GetException(ctx);
-          o.state = STATE_REJECTED;
-        }
-        o.truncated = result.full;
-      }
-      if (o.state == STATE_REJECTED) error_describe(&result, value);
-      JS_FreeValue(ctx, value);
-      run_jobs(); /* what toJSON or a getter may have started */
-      main_promise = o.state == STATE_FULFILLED ? JS_TRUE : JS_FALSE;
-    }
+    if (state != JS_PROMISE_PENDING) report(&o, state);
   } else if (reported) {
     o.state = JS_VALUE_GET_BOOL(main_promise) ? STATE_FULFILLED : STATE_REJECTED;
   }
   if (stopped) {
-    if (JS_IsUndefined(stop_error)) stop_error = JS_GetException(ctx);
     o.state = STATE_STOPPED;
     o.truncated = false;
     buffer_free(&result);
-    error_describe(&result, stop_error);
+    error_describe(&result, stop_error, ERROR_BYTES);
+  } else if (reported) {
+    requests_cancel_idle();
   }
   o.rejections = rejected_len;
   o.ptr = result.ptr;
@@ -290,6 +340,7 @@ CELL("run") abi_outcome *cell_run(char *source, size_t len, uint64_t seed, uint3
   if (len) release_memory(source);
   cell_reseed(seed);
   value_limit = limit;
+  requests_limit(limit);
   JS_UpdateStackTop(rt);
   JS_SetMaxStackSize(rt, stack_limit);
 
@@ -343,18 +394,21 @@ CELL("rejections") abi_string *cell_rejections(void) {
   buffer_puts(&result, "[");
   for (size_t i = 0; i < rejected_len; i++) {
     if (i) buffer_puts(&result, ",");
-    error_describe(&result, rejected[i].reason);
+    error_describe(&result, rejected[i].reason,
+                   result.len + ERROR_BYTES < REJECTION_BYTES ? ERROR_BYTES : 0); /* each is named, if only by a word */
   }
   buffer_puts(&result, "]");
   s = (abi_string){result.ptr, result.len};
   return &s;
 }
 
+/* A cell that was stopped in an orderly way has left its frames behind, and the error that stopped it knows where. */
 CELL("position") abi_string *cell_position(void) {
   static abi_string s;
-  JSValue error = JS_NewError(ctx);
-  JSValue stack = JS_GetPropertyStr(ctx, error, "stack");
-  s.ptr = (char *)JS_ToCStringLen(ctx, &s.len, stack);
+  JSValue error = JS_IsUndefined(stop_error) ? JS_NewError(ctx) : JS_DupValue(ctx, stop_error);
+  JSValue stack = error_stack(error);
+  s = (abi_string){"", 0};
+  if (JS_IsString(stack)) s.ptr = (char *)JS_ToCStringLen(ctx, &s.len, stack);
   return &s;
 }
 

@@ -1,6 +1,32 @@
 /* JSON text of a JavaScript value. The engine's JSON.stringify will not do: it has no size limit, so a small graph with
    shared parts can write gigabytes; it turns a Map, a Set or a pending promise into {}; and it runs code of the cell
-   where an error is only to be shown. */
+   where an error is only to be shown.
+
+   The table, for `return`, json(), text() and results.save (JSON_VALUE). What a tool gets (JSON_INPUT) is the same but
+   for the lines marked with *, which reject the call with a TypeError. What an error shows (JSON_SAFE) runs no code:
+   accessors become "[getter]", toJSON is not asked, a proxy becomes "[proxy]".
+
+     undefined, a function, a symbol        null at the top and in arrays, left out of objects
+     NaN, Infinity, -0                      null, null, 0
+     a string                               itself; a lone surrogate as its escape (\ud800)
+   * a BigInt                               its digits as a string
+     a Date                                 its ISO string; null where it is invalid
+     a RegExp                               its text, "/a+/g"
+     a Map with string keys only            an object
+     any other Map                          an array of [key, value] pairs
+     a Set                                  an array
+     a typed array, DataView, ArrayBuffer   an array of its numbers; of its bytes
+     Object(1), Object("a"), Object(true)   the number, the string, the boolean
+     an Error, a DOMException               {name, message, …own enumerable fields, cause?, errors?}
+     an object with toJSON, a catalog handle what toJSON gives
+     any other object, a class's instance   its own enumerable string-keyed fields, an own `__proto__` too
+     a hole in an array                     null; an array's named fields are left out
+     a proxy                                as its target would be, read through its traps
+   * a promise                              "[promise that was not awaited: use await or Promise.all]"
+   * a value inside itself                  "[circular]"
+   * more than 1,000 levels                 "[nested too deep]"
+     a getter or toJSON that throws         throws what it threw
+   * more text than the limit               cut short, and the outcome says so; json() and results.save throw instead */
 #include "guest.h"
 
 #include <stdio.h>
@@ -17,26 +43,9 @@ typedef struct {
   size_t depth, cap;
 } writer;
 
-static JSAtom atom_to_json, atom_value_of;
-/* The classes of Object(1), Object("") and so on: JSON writes what they hold. */
-static JSClassID boxed_classes[4];
+static JSAtom atom_to_json;
 
-void json_init(void) {
-  atom_to_json = JS_NewAtom(ctx, "toJSON");
-  atom_value_of = JS_NewAtom(ctx, "valueOf");
-  JSValue plain[] = {JS_NewInt32(ctx, 0), JS_NewString(ctx, ""), JS_FALSE, JS_NewBigInt64(ctx, 0)};
-  for (int i = 0; i < 4; i++) {
-    JSValue object = JS_ToObject(ctx, plain[i]);
-    boxed_classes[i] = JS_GetClassID(object);
-    JS_FreeValue(ctx, object);
-    JS_FreeValue(ctx, plain[i]);
-  }
-}
-
-static bool is_boxed(JSValueConst v) {
-  JSClassID class = JS_GetClassID(v);
-  return class == boxed_classes[0] || class == boxed_classes[1] || class == boxed_classes[2] || class == boxed_classes[3];
-}
+void json_init(void) { atom_to_json = JS_NewAtom(ctx, "toJSON"); }
 
 static int write_value(writer *w, JSValueConst v, bool in_array);
 
@@ -138,6 +147,8 @@ static bool has_json(writer *w, JSValueConst v) {
   return !JS_IsFunction(ctx, v);
 }
 
+/* Elements are read by index each time: code of the cell may shorten the array or detach its buffer meanwhile, and then
+   they are undefined. */
 static int write_array(writer *w, JSValueConst v, int64_t len) {
   put(w, "[");
   for (int64_t i = 0; i < len && !w->out->full; i++) {
@@ -152,11 +163,7 @@ static int write_array(writer *w, JSValueConst v, int64_t len) {
       item = JS_GetPropertyInt64(ctx, v, i);
     }
     if (JS_IsException(item)) return -1;
-    if (accessor) {
-      put_string(w, "[getter]");
-      continue;
-    }
-    int r = write_value(w, item, true);
+    int r = accessor ? (put_string(w, "[getter]"), 0) : write_value(w, item, true);
     JS_FreeValue(ctx, item);
     if (r < 0) return -1;
   }
@@ -164,94 +171,107 @@ static int write_array(writer *w, JSValueConst v, int64_t len) {
   return 0;
 }
 
-/* `error` writes name and message first: they are not enumerable. */
-static int write_object(writer *w, JSValueConst v, bool error) {
-  JSPropertyEnum *keys = NULL;
-  uint32_t count = 0;
-  bool first = true;
-  put(w, "{");
-  if (error) {
-    static const char *const fields[] = {"name", "message"};
-    for (int i = 0; i < 2; i++) {
-      JSAtom key = JS_NewAtom(ctx, fields[i]);
-      bool accessor = false;
-      JSValue f = w->mode == JSON_SAFE ? own_data(v, key, &accessor) : JS_GetProperty(ctx, v, key);
-      JS_FreeAtom(ctx, key);
-      if (JS_IsException(f)) return -1;
-      if (JS_IsString(f)) {
-        if (!first) put(w, ",");
-        first = false;
-        put_string(w, fields[i]);
-        put(w, ":");
-        write_js_string(w, f);
-      }
-      JS_FreeValue(ctx, f);
-    }
-  }
-  if (JS_GetOwnPropertyNames(ctx, &keys, &count, v, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0) return -1;
-  int r = 0;
-  for (uint32_t i = 0; i < count && r == 0 && !w->out->full; i++) {
+/* The name and message of an error, which are not enumerable and may be on its prototypes. */
+static int write_error_head(writer *w, JSValueConst v, enum kind kind, bool *first) {
+  static const char *const fields[] = {"name", "message"};
+  for (int i = 0; i < 2; i++) {
+    JSValue f;
     bool accessor = false;
-    JSValue f = get(w, v, keys[i].atom, &accessor);
-    if (JS_IsException(f)) {
-      r = -1;
-      break;
+    if (kind == KIND_DOM_EXCEPTION) {
+      f = intrinsic(i ? DOM_EXCEPTION_MESSAGE : DOM_EXCEPTION_NAME, v);
+    } else {
+      JSAtom key = JS_NewAtom(ctx, fields[i]);
+      f = get(w, v, key, &accessor);
+      JS_FreeAtom(ctx, key);
     }
-    if (accessor || has_json(w, f) || JS_IsFunction(ctx, f)) {
-      size_t len;
-      const char *name = JS_AtomToCStringLen(ctx, &len, keys[i].atom);
-      size_t mark = w->out->len;
-      if (!first) put(w, ",");
-      json_write_string(w->out, name, len);
-      JS_FreeCString(ctx, name);
+    if (JS_IsException(f)) return -1;
+    if (JS_IsString(f)) {
+      if (!*first) put(w, ",");
+      *first = false;
+      put_string(w, fields[i]);
       put(w, ":");
-      size_t value_at = w->out->len;
-      r = accessor ? (put_string(w, "[getter]"), 0) : write_value(w, f, false);
-      if (r == 0 && w->out->len == value_at && !w->out->full)
-        w->out->len = mark; /* a function without toJSON: the property is left out, as JSON does */
-      else
-        first = false;
+      write_js_string(w, f);
     }
     JS_FreeValue(ctx, f);
   }
+  return 0;
+}
+
+/* An error's cause and errors, where it has them itself. They are not enumerable. */
+static int write_error_tail(writer *w, JSValueConst v, bool first) {
+  static const char *const fields[] = {"cause", "errors"};
+  int r = 0;
+  for (int i = 0; i < 2 && r == 0; i++) {
+    JSAtom key = JS_NewAtom(ctx, fields[i]);
+    JSPropertyDescriptor d;
+    int has = JS_GetOwnProperty(ctx, &d, v, key);
+    JS_FreeAtom(ctx, key);
+    if (has < 0) return -1;
+    if (!has) continue;
+    if (d.flags & JS_PROP_GETSET) {
+      JS_FreeValue(ctx, d.getter);
+      JS_FreeValue(ctx, d.setter);
+      continue;
+    }
+    if (!(d.flags & JS_PROP_ENUMERABLE) && has_json(w, d.value)) {
+      if (!first) put(w, ",");
+      first = false;
+      put_string(w, fields[i]);
+      put(w, ":");
+      r = write_value(w, d.value, true);
+    }
+    JS_FreeValue(ctx, d.value);
+  }
+  return r;
+}
+
+/* The names are taken before the first value is read. What the cell's code does to the object meanwhile can only make a
+   name's value undefined. */
+static int write_object(writer *w, JSValueConst v, enum kind kind) {
+  JSPropertyEnum *keys = NULL;
+  uint32_t count = 0;
+  bool first = true, error = kind == KIND_ERROR || kind == KIND_DOM_EXCEPTION;
+  put(w, "{");
+  if (error && write_error_head(w, v, kind, &first) < 0) return -1;
+  if (JS_GetOwnPropertyNames(ctx, &keys, &count, v, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0) return -1;
+  int r = 0;
+  for (uint32_t i = 0; i < count && r == 0 && !w->out->full; i++) {
+    size_t len;
+    const char *name = JS_AtomToCStringLen(ctx, &len, keys[i].atom);
+    if (!name) {
+      r = -1;
+      break;
+    }
+    if (!error || (strcmp(name, "name") && strcmp(name, "message"))) {
+      bool accessor = false;
+      JSValue f = get(w, v, keys[i].atom, &accessor);
+      if (JS_IsException(f)) {
+        r = -1;
+      } else if (accessor || has_json(w, f) || JS_IsFunction(ctx, f)) {
+        size_t mark = w->out->len;
+        if (!first) put(w, ",");
+        json_write_string(w->out, name, len);
+        put(w, ":");
+        size_t value_at = w->out->len;
+        r = accessor ? (put_string(w, "[getter]"), 0) : write_value(w, f, false);
+        if (r == 0 && w->out->len == value_at && !w->out->full)
+          w->out->len = mark; /* a function without toJSON: the property is left out, as JSON does */
+        else
+          first = false;
+      }
+      JS_FreeValue(ctx, f);
+    }
+    JS_FreeCString(ctx, name);
+  }
   JS_FreePropertyEnum(ctx, keys, count);
+  if (error && r == 0) r = write_error_tail(w, v, first);
   put(w, "}");
   return r;
 }
 
-/* Calls a method of the object by way of its class's own prototype, so that what the cell does to the prototype cannot
-   matter more than to its own value. */
-static JSValue spread(JSValueConst v) {
-  JSValue array = JS_NewArray(ctx);
-  JSAtom entries = JS_NewAtom(ctx, JS_IsMap(v) ? "entries" : "values");
-  JSValue it = JS_Invoke(ctx, v, entries, 0, NULL);
-  JS_FreeAtom(ctx, entries);
-  JSAtom next = JS_NewAtom(ctx, "next");
-  for (uint32_t i = 0; !JS_IsException(it); i++) {
-    JSValue step = JS_Invoke(ctx, it, next, 0, NULL);
-    JSValue done = JS_IsException(step) ? JS_EXCEPTION : JS_GetPropertyStr(ctx, step, "done");
-    int end = JS_IsException(done) ? -1 : JS_ToBool(ctx, done);
-    if (end == 0) JS_DefinePropertyValueUint32(ctx, array, i, JS_GetPropertyStr(ctx, step, "value"), JS_PROP_C_W_E);
-    JS_FreeValue(ctx, done);
-    JS_FreeValue(ctx, step);
-    if (end != 0) {
-      JS_FreeValue(ctx, it);
-      it = end < 0 ? JS_EXCEPTION : JS_UNDEFINED;
-      break;
-    }
-  }
-  JS_FreeAtom(ctx, next);
-  if (JS_IsException(it)) {
-    JS_FreeValue(ctx, array);
-    return JS_EXCEPTION;
-  }
-  JS_FreeValue(ctx, it);
-  return array;
-}
-
 /* A Map whose keys are all strings reads best as an object; any other as a list of pairs. */
 static int write_map(writer *w, JSValueConst v) {
-  JSValue pairs = spread(v);
+  JSValue pairs = kind_members(v);
   if (JS_IsException(pairs)) return -1;
   int64_t len = 0;
   JS_GetLength(ctx, pairs, &len);
@@ -284,8 +304,22 @@ static int write_map(writer *w, JSValueConst v) {
   return r;
 }
 
-static int write_bytes(writer *w, const uint8_t *bytes, size_t len) {
+static int write_set(writer *w, JSValueConst v) {
+  JSValue items = kind_members(v);
+  if (JS_IsException(items)) return -1;
+  int64_t len = 0;
+  JS_GetLength(ctx, items, &len);
+  int r = write_array(w, items, len);
+  JS_FreeValue(ctx, items);
+  return r;
+}
+
+/* Nothing here runs code of the cell, so the bytes stay where they are. */
+static int write_bytes(writer *w, JSValueConst v) {
+  uint8_t *bytes;
+  size_t len;
   char text[8];
+  kind_bytes(v, &bytes, &len);
   put(w, "[");
   for (size_t i = 0; i < len && !w->out->full; i++) {
     snprintf(text, sizeof text, i ? ",%u" : "%u", bytes[i]);
@@ -295,44 +329,65 @@ static int write_bytes(writer *w, const uint8_t *bytes, size_t len) {
   return 0;
 }
 
+static int write_string_of(writer *w, JSValue s) {
+  if (JS_IsException(s)) return -1;
+  int r = write_js_string(w, s);
+  JS_FreeValue(ctx, s);
+  return r;
+}
+
+/* The text of a regular expression. Its flags are read by name, which code of the cell may answer, so an error shows it
+   without them. */
+static int write_regexp(writer *w, JSValueConst v) {
+  if (w->mode != JSON_SAFE) return write_string_of(w, JS_ToString(ctx, v));
+  JSValue source = intrinsic(REGEXP_SOURCE, v);
+  if (JS_IsException(source)) return -1;
+  size_t len;
+  const char *s = JS_ToCStringLen(ctx, &len, source);
+  buffer text = {0};
+  buffer_puts(&text, "/");
+  if (s) buffer_put(&text, s, len);
+  buffer_puts(&text, "/");
+  json_write_string(w->out, text.ptr, text.len);
+  buffer_free(&text);
+  JS_FreeCString(ctx, s);
+  JS_FreeValue(ctx, source);
+  return 0;
+}
+
+/* Whether a proxy stands for an array, as Array.isArray says it. */
+static bool proxies_array(JSValueConst v) {
+  JSValue at = JS_DupValue(ctx, v);
+  for (int hops = 0; hops < MAX_DEPTH && JS_IsProxy(at); hops++) {
+    JSValue target = JS_GetProxyTarget(ctx, at);
+    JS_FreeValue(ctx, at);
+    at = target;
+  }
+  bool array = JS_IsArray(at);
+  if (JS_IsException(at)) JS_FreeValue(ctx, JS_GetException(ctx)); /* revoked: reading it will say so */
+  JS_FreeValue(ctx, at);
+  return array;
+}
+
+static int write_listed(writer *w, JSValueConst v) {
+  int64_t len;
+  return JS_GetLength(ctx, v, &len) < 0 ? -1 : write_array(w, v, len);
+}
+
 static int write_plain(writer *w, JSValueConst v) {
-  if (JS_IsArray(v) && !JS_IsProxy(v)) {
-    int64_t len;
-    if (JS_GetLength(ctx, v, &len) < 0) return -1;
-    return write_array(w, v, len);
+  enum kind kind = kind_of(v);
+  switch (kind) {
+  case KIND_ARRAY: return write_listed(w, v);
+  case KIND_PROXY: return proxies_array(v) ? write_listed(w, v) : write_object(w, v, kind);
+  case KIND_MAP: return write_map(w, v);
+  case KIND_SET: return write_set(w, v);
+  case KIND_TYPED_ARRAY: return write_array(w, v, kind_length(v));
+  case KIND_DATA_VIEW:
+  case KIND_BUFFER:
+  case KIND_SHARED_BUFFER: return write_bytes(w, v);
+  case KIND_REGEXP: return write_regexp(w, v);
+  default: return write_object(w, v, kind);
   }
-  if (JS_IsMap(v) && w->mode != JSON_SAFE) return write_map(w, v);
-  if (JS_IsSet(v) && w->mode != JSON_SAFE) {
-    JSValue items = spread(v);
-    if (JS_IsException(items)) return -1;
-    int64_t len = 0;
-    JS_GetLength(ctx, items, &len);
-    int r = write_array(w, items, len);
-    JS_FreeValue(ctx, items);
-    return r;
-  }
-  if (JS_GetTypedArrayType(v) >= 0) {
-    int64_t len;
-    if (JS_GetLength(ctx, v, &len) < 0) return -1;
-    return write_array(w, v, len);
-  }
-  if (JS_IsArrayBuffer(v)) {
-    size_t size;
-    uint8_t *bytes = JS_GetArrayBuffer(ctx, &size, v);
-    if (!bytes) {
-      JS_FreeValue(ctx, JS_GetException(ctx));
-      size = 0;
-    }
-    return write_bytes(w, bytes, size);
-  }
-  if (JS_IsRegExp(v) && w->mode != JSON_SAFE) {
-    JSValue s = JS_ToString(ctx, v);
-    if (JS_IsException(s)) return -1;
-    int r = write_js_string(w, s);
-    JS_FreeValue(ctx, s);
-    return r;
-  }
-  return write_object(w, v, JS_IsError(v));
 }
 
 static int write_nested(writer *w, JSValueConst v) {
@@ -366,7 +421,8 @@ static int write_nested(writer *w, JSValueConst v) {
 }
 
 static int write_boxed_or_object(writer *w, JSValueConst v) {
-  if (JS_IsPromise(v)) {
+  enum kind kind = kind_of(v);
+  if (kind == KIND_PROMISE) {
     if (w->mode == JSON_INPUT) {
       JS_ThrowTypeError(ctx, "the input holds a promise; await it first");
       return -1;
@@ -375,32 +431,33 @@ static int write_boxed_or_object(writer *w, JSValueConst v) {
     return 0;
   }
   if (w->mode == JSON_SAFE) {
-    if (JS_IsProxy(v)) {
-      put_string(w, "[proxy]");
-      return 0;
+    if (kind == KIND_PROXY) return put_string(w, "[proxy]"), 0;
+    if (kind == KIND_DATE) {
+      JSValue s = intrinsic(DATE_ISO, v);
+      if (!JS_IsException(s)) return write_string_of(w, s);
+      JS_FreeValue(ctx, JS_GetException(ctx));
+      return put(w, "null"), 0;
     }
-    if (JS_IsDate(v)) {
-      put_string(w, "[Date]");
-      return 0;
+  } else {
+    JSValue f = JS_GetProperty(ctx, v, atom_to_json);
+    if (JS_IsException(f)) return -1;
+    if (JS_IsFunction(ctx, f)) {
+      JSValue plain = JS_Call(ctx, f, v, 0, NULL);
+      JS_FreeValue(ctx, f);
+      if (JS_IsException(plain)) return -1;
+      /* toJSON that answers with an object is not asked again, as JSON.stringify does not. */
+      int r = JS_IsObject(plain) && !JS_IsFunction(ctx, plain) && !JS_IsPromise(plain) ? write_nested(w, plain)
+                                                                                      : write_value(w, plain, true);
+      JS_FreeValue(ctx, plain);
+      return r;
     }
-    return write_nested(w, v);
-  }
-  JSValue f = JS_GetProperty(ctx, v, atom_to_json);
-  if (JS_IsException(f)) return -1;
-  if (JS_IsFunction(ctx, f)) {
-    JSValue plain = JS_Call(ctx, f, v, 0, NULL);
     JS_FreeValue(ctx, f);
-    if (JS_IsException(plain)) return -1;
-    /* toJSON that answers with an object is not asked again, as JSON.stringify does not. */
-    int r = JS_IsObject(plain) && !JS_IsFunction(ctx, plain) ? write_nested(w, plain) : write_value(w, plain, true);
-    JS_FreeValue(ctx, plain);
-    return r;
   }
-  JS_FreeValue(ctx, f);
-  JSValue boxed = is_boxed(v) ? JS_Invoke(ctx, v, atom_value_of, 0, NULL) : JS_UNDEFINED;
-  if (JS_IsException(boxed)) return -1;
-  int r = JS_IsUndefined(boxed) || JS_IsObject(boxed) ? write_nested(w, v) : write_value(w, boxed, true);
-  JS_FreeValue(ctx, boxed);
+  if (kind < KIND_NUMBER || kind >= KIND_SYMBOL) return write_nested(w, v);
+  JSValue primitive = kind_unbox(v, kind);
+  if (JS_IsException(primitive)) return -1;
+  int r = write_value(w, primitive, true);
+  JS_FreeValue(ctx, primitive);
   return r;
 }
 
@@ -415,11 +472,7 @@ static int write_value(writer *w, JSValueConst v, bool in_array) {
       JS_ThrowTypeError(ctx, "the input holds a BigInt, which JSON cannot carry; send Number(x) or String(x)");
       return -1;
     }
-    JSValue s = JS_ToString(ctx, v);
-    if (JS_IsException(s)) return -1;
-    int r = write_js_string(w, s);
-    JS_FreeValue(ctx, s);
-    return r;
+    return write_string_of(w, JS_ToString(ctx, v));
   }
   if (JS_IsObject(v)) {
     if (!JS_IsFunction(ctx, v)) return write_boxed_or_object(w, v);

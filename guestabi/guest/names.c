@@ -40,6 +40,12 @@ static int find(scope *s, JSAtom key) {
   size_t name_len, len;
   const char *text = JS_AtomToCStringLen(ctx, &name_len, key);
   if (!text) return -1;
+  /* A tool of such a name would make its scope a promise, or rewrite it where it is returned: `await tools` would call
+     it. It is still there for tools.call. */
+  if (s->len && (!strcmp(text, "then") || !strcmp(text, "toJSON"))) {
+    JS_FreeCString(ctx, text);
+    return 0;
+  }
   char *path = child_path(s, text, name_len, &len);
   JS_FreeCString(ctx, text);
   abi_option node = {0};
@@ -142,6 +148,8 @@ void names_init(void) {
 
 void names_seal(void) { sealed = true; }
 
+
+
 void names_forget(JSValueConst object) {
   scope *s = scope_of(object);
   JS_FreeValue(ctx, s->kept);
@@ -162,5 +170,6 @@ JSValue names_scope(const char *path, size_t len) {
   s->len = len;
   s->kept = JS_NewObjectProto(ctx, JS_NULL);
   JS_SetOpaque(object, s);
+  if (sealed) JS_PreventExtensions(ctx, object); /* and no prototype */
   return object;
 }

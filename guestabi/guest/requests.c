@@ -8,15 +8,28 @@
 typedef struct {
   uint32_t id;
   bool timer;
+  bool idle;         /* does not keep a cell alive whose promise has settled */
+  uint32_t handle;   /* a timer's number for the cell: the id of its first request */
+  uint32_t interval; /* milliseconds after which it is asked again; 0 for once */
   JSValue resolve, reject;
   JSValue error;   /* made at the call, so that a failure names the line that asked */
   JSValue convert; /* makes the promise's value of the answer, where it is a function */
+  JSValue deaf;    /* ends the listening to a call's signal, where it is a function */
 } request;
 
 static request *pending;
 static size_t pending_len, pending_cap;
-static uint32_t last_id;
+static uint32_t last_id, limit;
+static JSValue signal_of = JS_UNDEFINED, listen = JS_UNDEFINED;
 
+void requests_set_signals(JSValueConst signal, JSValueConst listener) {
+  signal_of = JS_DupValue(ctx, signal);
+  listen = JS_DupValue(ctx, listener);
+}
+
+void requests_limit(uint32_t bytes) { limit = bytes; }
+
+/* The pointer is good until the next add or take. */
 static request *add(void) {
   if (pending_len == pending_cap) {
     pending_cap = pending_cap ? pending_cap * 2 : 32;
@@ -25,8 +38,14 @@ static request *add(void) {
   }
   request *r = &pending[pending_len++];
   *r = (request){.id = ++last_id, .resolve = JS_UNDEFINED, .reject = JS_UNDEFINED, .error = JS_UNDEFINED,
-                  .convert = JS_UNDEFINED};
+                  .convert = JS_UNDEFINED, .deaf = JS_UNDEFINED};
   return r;
+}
+
+static request *find(uint32_t id) {
+  for (size_t i = 0; i < pending_len; i++)
+    if (pending[i].id == id) return &pending[i];
+  return NULL;
 }
 
 void requests_reset(void) { last_id = 0; }
@@ -47,18 +66,21 @@ static void release(request *r) {
   JS_FreeValue(ctx, r->reject);
   JS_FreeValue(ctx, r->error);
   JS_FreeValue(ctx, r->convert);
+  JS_FreeValue(ctx, r->deaf);
 }
 
-/* A promise and the request that settles it. */
+/* A promise and the request that settles it. Everything that could run code of the cell comes before the request is
+   added, so that a request is whole from the start. */
 static JSValue promise(uint32_t *id, uint32_t *line, uint32_t *column) {
   JSValue functions[2];
   JSValue p = JS_NewPromiseCapability(ctx, functions);
   if (JS_IsException(p)) return p;
+  JSValue error = JS_NewError(ctx);
+  error_site(error, line, column);
   request *r = add();
   r->resolve = functions[0];
   r->reject = functions[1];
-  r->error = JS_NewError(ctx);
-  error_site(r->error, line, column);
+  r->error = error;
   *id = r->id;
   return p;
 }
@@ -72,28 +94,82 @@ static JSValue rejected(void) {
   return p;
 }
 
-static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv) {
-  buffer input = {0};
+/* Gives up the call whose id is in data[0] and rejects its promise with the signal's reason. */
+static JSValue cancel_call(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *data) {
+  uint32_t id = 0;
+  request r;
+  JS_ToUint32(ctx, &id, data[0]);
+  if (!take(id, &r)) return JS_UNDEFINED;
+  bridge_cancel(id);
+  JSValue done = JS_Call(ctx, r.reject, JS_UNDEFINED, 1, argv);
+  release(&r);
+  return done;
+}
+
+/* Makes a signal cancel a pending call. */
+static int cancel_with(JSValueConst signal, uint32_t id) {
+  JSValue data = JS_NewUint32(ctx, id);
+  JSValue args[2] = {JS_DupValue(ctx, signal), JS_NewCFunctionData(ctx, cancel_call, 1, 0, 1, (JSValueConst *)&data)};
+  JSValue deaf = JS_Call(ctx, listen, JS_UNDEFINED, 2, (JSValueConst *)args);
+  JS_FreeValue(ctx, args[0]);
+  JS_FreeValue(ctx, args[1]);
+  if (JS_IsException(deaf)) return -1;
+  request *r = find(id);
+  if (r)
+    r->deaf = deaf;
+  else
+    JS_FreeValue(ctx, deaf);
+  return 0;
+}
+
+/* Writes the input of a call. -1 with an exception pending. */
+static int write_input(buffer *input, uint32_t binding, int argc, JSValueConst *argv) {
   int r = 0;
+  input->limit = limit;
   if (binding == BINDING_PATH) { /* every argument: the host says how many there may be */
-    buffer_puts(&input, "[");
+    buffer_puts(input, "[");
     for (int i = 0; i < argc && r == 0; i++) {
-      if (i) buffer_puts(&input, ",");
-      r = json_write(&input, argv[i], JSON_INPUT);
+      if (i) buffer_puts(input, ",");
+      r = json_write(input, argv[i], JSON_INPUT);
     }
-    buffer_puts(&input, "]");
+    buffer_puts(input, "]");
   } else if (argc == 0 || JS_IsUndefined(argv[0])) {
-    buffer_puts(&input, "{}");
+    buffer_puts(input, "{}");
   } else {
-    r = json_write(&input, argv[0], JSON_INPUT);
+    r = json_write(input, argv[0], JSON_INPUT);
   }
-  if (r < 0) {
+  if (r == 0 && input->full) {
+    JS_ThrowRangeError(ctx, "the input takes more than %u bytes of JSON; send less of it", limit);
+    r = -1;
+  }
+  return r;
+}
+
+/* options may hold a `signal`; where they do, they are no argument of a path's tool. */
+static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv,
+                    JSValueConst options) {
+  JSValue signal = JS_UNDEFINED;
+  if (JS_IsObject(options)) {
+    signal = JS_Call(ctx, signal_of, JS_UNDEFINED, 1, &options);
+    if (JS_IsException(signal)) return rejected();
+    if (!JS_IsUndefined(signal) && argc > 1) argc = 1;
+  }
+  buffer input = {0};
+  if (write_input(&input, binding, argc, argv) < 0) {
     buffer_free(&input);
+    JS_FreeValue(ctx, signal);
     return rejected();
   }
   uint32_t id, line, column;
   JSValue p = promise(&id, &line, &column);
-  if (!JS_IsException(p)) bridge_call(id, binding, tool, tool_len, input.ptr, input.len, shape, line, column);
+  if (!JS_IsException(p)) {
+    bridge_call(id, binding, tool, tool_len, input.ptr, input.len, shape, line, column);
+    if (!JS_IsUndefined(signal) && cancel_with(signal, id) < 0) {
+      JS_FreeValue(ctx, p);
+      p = JS_EXCEPTION;
+    }
+  }
+  JS_FreeValue(ctx, signal);
   buffer_free(&input);
   return p;
 }
@@ -105,7 +181,7 @@ static JSValue tool_function(JSContext *c, JSValueConst self, int argc, JSValueC
   size_t len;
   const char *name = JS_ToCStringLen(ctx, &len, data[0]);
   if (!name) return JS_EXCEPTION;
-  JSValue p = call(name, len, magic, SHAPE_VALUE, argc, argv);
+  JSValue p = call(name, len, magic, SHAPE_VALUE, argc, argv, argc > 1 ? argv[1] : JS_UNDEFINED);
   JS_FreeCString(ctx, name);
   return p;
 }
@@ -117,14 +193,14 @@ static JSValue host_tool(JSContext *c, JSValueConst self, int argc, JSValueConst
   return JS_NewCFunctionData(ctx, tool_function, 1, binding, 1, argv);
 }
 
-/* host.call(reference, input, shape) */
+/* host.call(reference, input, shape, options) */
 static JSValue host_call(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
   size_t len;
   int32_t shape = 0;
   const char *name = JS_ToCStringLen(ctx, &len, argv[0]);
   if (!name) return JS_EXCEPTION;
   JS_ToInt32(ctx, &shape, argv[2]);
-  JSValue p = call(name, len, BINDING_REFERENCE, shape, 1, &argv[1]);
+  JSValue p = call(name, len, BINDING_REFERENCE, shape, 1, &argv[1], argc > 3 ? argv[3] : JS_UNDEFINED);
   JS_FreeCString(ctx, name);
   return p;
 }
@@ -145,7 +221,7 @@ static JSValue host_text_request(JSContext *c, JSValueConst self, int argc, JSVa
   if (a < 0 || a > UINT32_MAX) a = UINT32_MAX;
   JSValue p = promise(&id, &line, &column);
   if (!JS_IsException(p)) {
-    if (argc > 3) pending[pending_len - 1].convert = JS_DupValue(ctx, argv[3]);
+    if (argc > 3) find(id)->convert = JS_DupValue(ctx, argv[3]);
     switch (magic) {
     case REQUEST_SEARCH: bridge_search(id, text, len, (uint32_t)a, b); break;
     case REQUEST_DESCRIBE: bridge_describe(id, (uint32_t)a, text, len); break;
@@ -160,9 +236,14 @@ static JSValue host_text_request(JSContext *c, JSValueConst self, int argc, JSVa
 
 /* host.save(value) */
 static JSValue host_save(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  buffer text = {0};
+  buffer text = {.limit = limit};
   uint32_t id, line, column;
-  if (json_write(&text, argv[0], JSON_VALUE) < 0) {
+  int r = json_write(&text, argv[0], JSON_VALUE);
+  if (r == 0 && text.full) {
+    JS_ThrowRangeError(ctx, "results.save: the value takes more than %u bytes of JSON; save less of it", limit);
+    r = -1;
+  }
+  if (r < 0) {
     buffer_free(&text);
     return rejected();
   }
@@ -173,46 +254,72 @@ static JSValue host_save(JSContext *c, JSValueConst self, int argc, JSValueConst
   return p;
 }
 
-/* host.timer(milliseconds, callback) => id */
+enum { TIMER_REPEATS = 1, TIMER_IDLE = 2 };
+
+/* host.timer(milliseconds, callback, flags) => handle */
 static JSValue host_timer(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
   uint32_t milliseconds = 0;
+  int32_t flags = 0;
   JS_ToUint32(ctx, &milliseconds, argv[0]);
+  JS_ToInt32(ctx, &flags, argv[2]);
   request *r = add();
-  r->timer = true;
-  r->resolve = JS_DupValue(ctx, argv[1]);
   uint32_t id = r->id;
+  r->timer = true;
+  r->handle = id;
+  r->idle = flags != 0;
+  if (flags & TIMER_REPEATS) r->interval = milliseconds;
+  r->resolve = JS_DupValue(ctx, argv[1]);
   bridge_timer(id, milliseconds);
   return JS_NewUint32(ctx, id);
 }
 
-/* host.clear(id): only timers, so that no number of a tool call can be cleared by guessing. */
+/* Asks again for a timer that repeats, under a new id and the same handle. */
+static void repeat(const request *fired) {
+  request *r = add();
+  uint32_t id = r->id;
+  r->timer = r->idle = true;
+  r->handle = fired->handle;
+  r->interval = fired->interval;
+  r->resolve = JS_DupValue(ctx, fired->resolve);
+  bridge_timer(id, fired->interval);
+}
+
+static void give_up(uint32_t id) {
+  request r;
+  if (!take(id, &r)) return;
+  bridge_cancel(id);
+  release(&r);
+}
+
+/* host.clear(handle): only timers, so that no number of a tool call can be cleared by guessing. */
 static JSValue host_clear(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  uint32_t id = 0;
-  JS_ToUint32(ctx, &id, argv[0]);
+  uint32_t handle = 0;
+  JS_ToUint32(ctx, &handle, argv[0]);
   for (size_t i = 0; i < pending_len; i++) {
-    request r;
-    if (pending[i].id != id || !pending[i].timer) continue;
-    take(id, &r);
-    bridge_cancel(id);
-    release(&r);
+    if (!pending[i].timer || pending[i].handle != handle) continue;
+    give_up(pending[i].id);
     break;
   }
   return JS_UNDEFINED;
 }
 
+void requests_cancel_idle(void) {
+  for (size_t i = 0; i < pending_len; i++)
+    if (!pending[i].idle) return;
+  while (pending_len > 0) give_up(pending[0].id);
+}
+
 /* Puts the host's words into the error that was made at the call. */
 static JSValue failure(JSValueConst error, JSValueConst said) {
-  static const char *const fields[] = {"message", "code", "tool", "effectStatus", "location"};
+  static const char *const fields[] = {"message", "code", "tool", "effectStatus", "location", "data"};
   if (!JS_IsObject(said)) return JS_DupValue(ctx, said);
-  for (int i = 0; i < 5; i++) {
-    JSValue v = JS_GetPropertyStr(ctx, said, fields[i]);
-    if (JS_IsException(v)) {
-      JS_FreeValue(ctx, JS_GetException(ctx));
-      continue;
-    }
-    if (!JS_IsUndefined(v))
-      JS_DefinePropertyValueStr(ctx, error, fields[i], v,
-                                JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | (i ? JS_PROP_ENUMERABLE : 0));
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    JSPropertyDescriptor d;
+    JSAtom key = JS_NewAtom(ctx, fields[i]);
+    /* What was parsed has data properties only, and what it does not have the cell must not add by a prototype. */
+    if (JS_GetOwnProperty(ctx, &d, said, key) > 0)
+      JS_DefinePropertyValue(ctx, error, key, d.value, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | (i ? JS_PROP_ENUMERABLE : 0));
+    JS_FreeAtom(ctx, key);
   }
   return JS_DupValue(ctx, error);
 }
@@ -220,44 +327,38 @@ static JSValue failure(JSValueConst error, JSValueConst said) {
 int requests_settle(uint32_t id, bool ok, const char *payload, size_t len) {
   request r;
   if (!take(id, &r)) return 0;
+  if (r.interval && ok) repeat(&r);
+  if (JS_IsFunction(ctx, r.deaf)) JS_FreeValue(ctx, JS_Call(ctx, r.deaf, JS_UNDEFINED, 0, NULL));
   JSValue value = JS_ParseJSON(ctx, payload, len, PRELUDE_FILE);
-  int status = 0;
-  if (JS_IsException(value)) {
-    status = -1;
-  } else {
-    JSValue argument = !ok                             ? failure(r.error, value)
-                       : JS_IsFunction(ctx, r.convert) ? JS_Call(ctx, r.convert, JS_UNDEFINED, 1, (JSValueConst *)&value)
-                                                       : JS_DupValue(ctx, value);
-    if (JS_IsException(argument)) {
-      JS_FreeValue(ctx, value);
-      release(&r);
-      return -1;
-    }
+  JSValue argument = JS_EXCEPTION;
+  if (!JS_IsException(value)) {
+    argument = !ok                             ? failure(r.error, value)
+               : JS_IsFunction(ctx, r.convert) ? JS_Call(ctx, r.convert, JS_UNDEFINED, 1, (JSValueConst *)&value)
+                                               : JS_DupValue(ctx, value);
+    JS_FreeValue(ctx, value);
+  }
+  int status = -1;
+  if (!JS_IsException(argument)) {
     JSValueConst function = ok || r.timer ? r.resolve : r.reject;
     JSValue done = JS_Call(ctx, function, JS_UNDEFINED, r.timer ? 0 : 1, &argument);
-    if (JS_IsException(done)) status = -1;
+    if (!JS_IsException(done)) status = 0;
     JS_FreeValue(ctx, done);
     JS_FreeValue(ctx, argument);
   }
-  JS_FreeValue(ctx, value);
   release(&r);
   return status;
 }
 
-static void define(JSValueConst host, const char *name, JSValue function) {
-  JS_DefinePropertyValueStr(ctx, host, name, function, JS_PROP_C_W_E);
-}
-
 void requests_init(JSValueConst host) {
-  define(host, "tool", JS_NewCFunction(ctx, host_tool, "tool", 2));
-  define(host, "call", JS_NewCFunction(ctx, host_call, "call", 3));
-  define(host, "save", JS_NewCFunction(ctx, host_save, "save", 1));
-  define(host, "timer", JS_NewCFunction(ctx, host_timer, "timer", 2));
-  define(host, "clear", JS_NewCFunction(ctx, host_clear, "clear", 1));
+  host_define(host, "tool", JS_NewCFunction(ctx, host_tool, "tool", 2));
+  host_define(host, "call", JS_NewCFunction(ctx, host_call, "call", 3));
+  host_define(host, "save", JS_NewCFunction(ctx, host_save, "save", 1));
+  host_define(host, "timer", JS_NewCFunction(ctx, host_timer, "timer", 3));
+  host_define(host, "clear", JS_NewCFunction(ctx, host_clear, "clear", 1));
   static const struct { const char *name; enum text_request request; } text[] = {
       {"search", REQUEST_SEARCH}, {"describe", REQUEST_DESCRIBE}, {"load", REQUEST_LOAD},
       {"drop", REQUEST_DROP},     {"yield", REQUEST_YIELD},
   };
   for (size_t i = 0; i < sizeof text / sizeof *text; i++)
-    define(host, text[i].name, JS_NewCFunctionMagic(ctx, host_text_request, text[i].name, 1, JS_CFUNC_generic_magic, text[i].request));
+    host_define(host, text[i].name, JS_NewCFunctionMagic(ctx, host_text_request, text[i].name, 1, JS_CFUNC_generic_magic, text[i].request));
 }

@@ -109,6 +109,7 @@ func (g *guest) Alloc(n uint32) (uint32, error) {
 }
 
 func (g *guest) Now() uint64        { return 1_700_000_000_000_000_000 }
+func (g *guest) Entropy() uint64    { return 1 }
 func (g *guest) Interrupted() bool  { return false }
 func (g *guest) OutOfMemory() error { return errors.New("out of memory") }
 

@@ -1,79 +1,33 @@
 // The guest API, evaluated once when the guest is built. Everything it needs from the language is captured here, before
 // a cell can change it; everything it exposes is read-only.
 
+import { makeAbort } from "./abort";
+import { makeClone } from "./clone";
+import { makeCoding } from "./coding";
 import { makeConsole } from "./console";
-
-type Shape = 0 | 1; // value, envelope
-type Binding = 0 | 1 | 2; // reference, callable, path
-
-/** The native functions of the C side. No cell ever sees this object. */
-interface Host {
-  tool(name: string, binding: Binding): (input?: unknown) => Promise<unknown>;
-  call(reference: string, input: unknown, shape: Shape): Promise<unknown>;
-  /** `convert` makes the promise's value of the host's answer. */
-  search(query: string, limit: number, surface: 0 | 1, convert?: (hits: Description[]) => unknown): Promise<unknown[]>;
-  describe(name: string, binding: Binding): Promise<unknown>;
-  yield(reason?: string): Promise<unknown>;
-  timer(milliseconds: number, callback: () => void): number;
-  clear(id: number): void;
-  text(value: unknown): void;
-  json(value: unknown): void;
-  entries(listing: 0 | 1): Description[];
-  files(prefix: string): unknown[] | undefined;
-  file(path: string): { path: string; content: string } | undefined;
-  save(value: unknown): Promise<unknown>;
-  load(id: string): Promise<unknown>;
-  drop(id: string): Promise<unknown>;
-  scope(path: string): object;
-}
-
-/** What the host says of a callable tool. */
-interface Description {
-  callableName: string;
-  [field: string]: unknown;
-}
-
-/** What the host says stands at a name. */
-type Node =
-  | { kind: "tool"; binding: Binding; name: string; description?: Description }
-  | { kind: "namespace"; values?: Record<string, unknown> }
-  | { kind: "value"; value: unknown };
+import { makeCrypto } from "./crypto";
+import type { Binding, Description, Host, Node } from "./host";
+import {
+  apply, create, defineProperty, fixed, freeze, getOwnPropertyDescriptor, invalid, isInteger, ownKeys, put, StringOf, trim,
+} from "./primordials";
+import { makePerformance, makeTimers } from "./timers";
+import { makeURL } from "./url";
 
 export default function boot(host: Host) {
-  const { defineProperty, freeze, create, keys } = Object;
-  const { apply, ownKeys } = Reflect;
   const global = globalThis;
-  const TypeErrorOf = TypeError;
-  const StringOf = String;
-  const NumberOf = Number;
-  const { floor } = Math;
-  const { isFinite, isInteger } = Number;
-  const PromiseOf = Promise;
-  const reject = PromiseOf.reject;
   const map = Array.prototype.map;
-  const trim = String.prototype.trim;
-
-  /** A data property that nobody can change. */
-  function fixed(target: object, name: string, value: unknown, enumerable = true) {
-    const d = create(null);
-    d.value = value;
-    d.enumerable = enumerable;
-    d.writable = false;
-    d.configurable = false;
-    defineProperty(target, name, d);
-  }
-
-  function invalid(message: string): Promise<never> {
-    const error = new TypeErrorOf(message);
-    defineProperty(error, "code", { __proto__: null, value: "invalid_input", enumerable: true } as PropertyDescriptor);
-    return apply(reject, PromiseOf, [error]);
-  }
 
   function deepFreeze(value: unknown): unknown {
     if (typeof value !== "object" || value === null) return value;
     const names = ownKeys(value);
     for (let i = 0; i < names.length; i++) deepFreeze((value as Record<PropertyKey, unknown>)[names[i]]);
     return freeze(value);
+  }
+
+  /** A field of what the host said, and of nothing that a cell put on Object.prototype. */
+  function said(object: object, name: string): any {
+    const d = getOwnPropertyDescriptor(object, name);
+    return d ? d.value : undefined;
   }
 
   // --- handles: a tool's function with what the catalog says of it. One for each tool and cell. ---
@@ -97,14 +51,22 @@ export default function boot(host: Host) {
   }
 
   function handleOf(description: Description): unknown {
-    const name = description.callableName;
-    return handle(name, description.source === "mcp" ? 2 : 1, name, description);
+    const name: string = said(description, "callableName");
+    return handle(name, said(description, "source") === "mcp" ? 2 : 1, name, description);
   }
 
   function materialise(path: string, node: Node): unknown {
-    if (node.kind === "tool") return handle(node.binding === 1 ? node.name : path, node.binding, node.name, node.description);
-    if (node.kind === "value") return deepFreeze(node.value);
-    return host.scope(path);
+    switch (said(node, "kind")) {
+      case "tool": {
+        const binding: Binding = said(node, "binding") ?? 0;
+        const name: string = said(node, "name");
+        return handle(binding === 1 ? name : path, binding, name, said(node, "description"));
+      }
+      case "value":
+        return deepFreeze(said(node, "value"));
+      default:
+        return host.scope(path);
+    }
   }
 
   // --- search ---
@@ -132,7 +94,7 @@ export default function boot(host: Host) {
 
   // --- tools ---
 
-  function reference(value: unknown, what: string): string | undefined {
+  function reference(value: unknown): string | undefined {
     if (typeof value === "string") return value;
     if (typeof value === "function" && typeof (value as unknown as Description).callableName === "string")
       return (value as unknown as Description).callableName;
@@ -145,16 +107,16 @@ export default function boot(host: Host) {
   const needsId = (what: string) => invalid(`tools.${what} needs the tool's id or name as a string`);
   fixed(tools, "search", (query: unknown, options?: unknown) => search(query, options, 0));
   fixed(tools, "describe", (id: unknown) => {
-    const name = reference(id, "describe");
+    const name = reference(id);
     return name === undefined ? needsId("describe") : host.describe(name, 0);
   });
-  fixed(tools, "call", (id: unknown, input?: unknown) => {
-    const name = reference(id, "call");
-    return name === undefined ? needsId("call") : host.call(name, input, 1);
+  fixed(tools, "call", (id: unknown, input?: unknown, options?: unknown) => {
+    const name = reference(id);
+    return name === undefined ? needsId("call") : host.call(name, input, 1, options);
   });
-  fixed(tools, "callValue", (id: unknown, input?: unknown) => {
-    const name = reference(id, "callValue");
-    return name === undefined ? needsId("callValue") : host.call(name, input, 0);
+  fixed(tools, "callValue", (id: unknown, input?: unknown, options?: unknown) => {
+    const name = reference(id);
+    return name === undefined ? needsId("callValue") : host.call(name, input, 0, options);
   });
 
   // --- output ---
@@ -162,20 +124,6 @@ export default function boot(host: Host) {
   const text = (value: unknown) => host.text(value);
   const json = (value: unknown) => host.json(value);
   const yield_control = (reason?: unknown) => host.yield(reason === undefined || reason === null ? undefined : StringOf(reason));
-
-  // --- timers ---
-
-  function setTimeout(callback: unknown, delay?: unknown, ...args: unknown[]): number {
-    if (typeof callback !== "function") throw new TypeErrorOf("setTimeout needs a function as its first argument");
-    let ms = NumberOf(delay);
-    ms = isFinite(ms) ? floor(ms) : 0;
-    if (ms < 0) ms = 0;
-    if (ms > 2147483647) ms = 2147483647;
-    return host.timer(ms, () => void apply(callback as () => void, undefined, args));
-  }
-  function clearTimeout(id?: unknown): void {
-    if (typeof id === "number" && id > 0) host.clear(id);
-  }
 
   // --- virtual files ---
 
@@ -189,7 +137,7 @@ export default function boot(host: Host) {
     return result;
   });
   fixed(API, "read", async function read(path: unknown) {
-    if (typeof path !== "string" || apply(trim, path, []) === "") return invalid("API.read needs the path of a file, as API.list gives it");
+    if (typeof path !== "string" || trim(path) === "") return invalid("API.read needs the path of a file, as API.list gives it");
     const file = host.file(path);
     if (file === undefined) return invalid(`no such API file: ${path}`);
     return freeze(file);
@@ -204,17 +152,54 @@ export default function boot(host: Host) {
   fixed(results, "delete", (id: unknown) =>
     typeof id === "string" && id !== "" ? host.drop(id) : invalid("results.delete needs the id of a saved result"));
 
-  const console = makeConsole(text);
+  // --- what the Web has and the language does not ---
+
+  const { AbortController, AbortSignal, isSignal, signalOf, listen } = makeAbort(host);
+  const { URL, URLSearchParams, urlText } = makeURL(host);
+  const { TextEncoder, TextDecoder } = makeCoding(host);
+  const classes = { AbortController, AbortSignal, TextDecoder, TextEncoder, URL, URLSearchParams };
+  const engineNow = performance.now;
+  const functions = {
+    text, json, yield_control,
+    ...makeTimers(host),
+    structuredClone: makeClone(host),
+    // The engine has these; they become as fixed as the rest.
+    atob, btoa, queueMicrotask,
+  };
+  const objects = {
+    API, catalog, tools, results,
+    console: makeConsole(host, text, (value) => (isSignal(value) ? "[AbortSignal]" : urlText(value))),
+    crypto: makeCrypto(host),
+    performance: makePerformance(engineNow),
+  };
+
+  // What a cell puts into Error.prepareStackTrace the engine would call wherever an error is made, also inside of ours;
+  // and Error.stackTraceLimit must stay a number, which making an error converts to one.
+  const limit = getOwnPropertyDescriptor(Error, "stackTraceLimit")!;
+  delete (Error as { prepareStackTrace?: unknown }).prepareStackTrace;
+  if (limit.set) {
+    const { get, set } = limit;
+    defineProperty(Error, "stackTraceLimit", {
+      get: () => apply(get!, Error, []),
+      set: (value) => {
+        if (typeof value === "number") apply(set!, Error, [value]);
+      },
+      configurable: true,
+    });
+  }
 
   // Everything is defined last and at once, so that a name above always means the language's own.
   freeze(catalog);
   freeze(API);
   freeze(results);
-  const globals: Record<string, unknown> = { API, catalog, tools, results, console, text, json, yield_control, setTimeout, clearTimeout };
-  const names = keys(globals);
-  for (let i = 0; i < names.length; i++) fixed(global, names[i], globals[names[i]]);
-  for (const f of [text, json, yield_control, setTimeout, clearTimeout]) freeze(f);
+  for (const [name, value] of Object.entries({ ...functions, ...classes })) {
+    if ((value as Function).prototype) freeze((value as Function).prototype);
+    put(value, "name", name, false, true);
+    freeze(value);
+  }
+  for (const [name, value] of Object.entries({ ...objects, ...functions })) fixed(global, name, value);
+  for (const [name, value] of Object.entries(classes)) fixed(global, name, value, false);
   // After the build's trial run: no name of it may be known to a cell.
   const reset = () => void (handles = create(null));
-  return { materialise, reset };
+  return { materialise, reset, signalOf, listen };
 }

@@ -1,0 +1,26 @@
+// What host.kind says a value is: enum kind in guest.h.
+
+export const enum Kind {
+  Primitive,
+  Plain,
+  Array,
+  Function,
+  Proxy,
+  Error,
+  DOMException,
+  Promise,
+  Date,
+  RegExp,
+  Map,
+  Set,
+  TypedArray,
+  DataView,
+  Buffer,
+  SharedBuffer,
+  Number,
+  String,
+  Boolean,
+  BigInt,
+  Symbol,
+  Other,
+}
