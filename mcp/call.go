@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,15 +27,17 @@ func (s *server) runs(operation catalog.Operation, tool string) catalog.RunFunc 
 	return func(ctx context.Context, call *catalog.Call) (*catalog.Result, error) {
 		limited, cancel := context.WithTimeoutCause(ctx, s.config.Timeout, errCallTimeout)
 		defer cancel()
+		var delivery delivery
+		limited = context.WithValue(limited, deliveryKey{}, &delivery)
 		result, err := s.attempt(limited, operation, tool, call)
-		if errors.Is(err, sdk.ErrSessionMissing) {
+		if err != nil && delivery.forgotten.Swap(false) {
 			// The server has forgotten the session, so it did not run the call: once more, over a new one.
 			result, err = s.attempt(limited, operation, tool, call)
 		}
-		if err == nil {
-			return result, nil
+		if err != nil {
+			return nil, s.failure(ctx, limited, err, delivery.refused.Load())
 		}
-		return nil, s.failure(ctx, limited, err)
+		return result, nil
 	}
 }
 
@@ -68,6 +71,13 @@ func (s *server) attempt(ctx context.Context, operation catalog.Operation, tool 
 	result, err := conn.perform(ctx, operation, tool, flight.token, input, p)
 	if err != nil && conn.ctx.Err() != nil {
 		err = errConnectionLost
+	}
+	if d := deliveryOf(ctx); err != nil && d != nil && d.forgotten.Load() {
+		select { // the session ends for that; the next attempt is to see it
+		case <-conn.done:
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
 	}
 	return result, err
 }
@@ -155,7 +165,8 @@ func wrongArguments(why string) error {
 }
 
 // failure makes of an error what a cell sees. ctx is the caller's, limited has the server's timeout.
-func (s *server) failure(ctx, limited context.Context, err error) error {
+// undelivered says that the call did not reach the server.
+func (s *server) failure(ctx, limited context.Context, err error, undelivered bool) error {
 	var known *catalog.Error
 	var wire *jsonrpc.Error
 	switch {
@@ -179,6 +190,10 @@ func (s *server) failure(ctx, limited context.Context, err error) error {
 	case errors.Is(err, errCursor):
 		return &catalog.Error{Code: catalog.CodeToolError, Err: err, Message: fmt.Sprintf(
 			"The MCP server %q gave the same cursor twice, so its list has no end.", s.safe)}
+	}
+	if undelivered {
+		return &catalog.Error{Code: CodeUnavailable, Err: err, Message: fmt.Sprintf(
+			"The MCP server %q cannot be reached. The tool did not run.", s.safe)}
 	}
 	return &catalog.Error{Code: CodeLost, Err: err, Message: fmt.Sprintf(
 		"The connection to the MCP server %q was lost during the call. The tool may have run; check before you call it again.", s.safe)}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,6 +33,9 @@ type connection struct {
 	ctx    context.Context // of the calls
 	cancel context.CancelCauseFunc
 }
+
+// cancelGrace is how long cancellations get to reach a server over HTTP before the session is ended.
+const cancelGrace = 100 * time.Millisecond
 
 var errConnectionLost = errors.New("the connection was lost")
 
@@ -162,14 +166,31 @@ func lastLine(text string) string {
 	return text[max(0, len(text)-300):]
 }
 
+// ended says that the session has ended, which the supervisor may not have seen yet.
+func (c *connection) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // why says why the session has ended.
 func (c *connection) why() error { return c.blame(errConnectionLost) }
 
 // close cuts off the calls and ends the session, and the program where there is one.
 func (c *connection) close() {
+	c.server.mu.Lock()
+	busy := len(c.server.calls) > 0
+	c.server.mu.Unlock()
 	c.cancel(errConnectionLost)
 	if c.process != nil {
 		c.process.close()
+	} else if busy && !c.ended() {
+		// The SDK tells the server on its own time that the calls are cancelled, and many servers keep the end of a
+		// session waiting until their calls are done.
+		time.Sleep(cancelGrace)
 	}
 	if c.session != nil {
 		_ = c.session.Close()

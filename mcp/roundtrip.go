@@ -3,9 +3,11 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,6 +46,15 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		}
 	}
 	response, err := t.base.RoundTrip(request)
+	if d := deliveryOf(request.Context()); d != nil && request.Method == http.MethodPost {
+		var network *net.OpError
+		switch {
+		case err != nil:
+			d.refused.Store(errors.As(err, &network) && network.Op == "dial")
+		case response.StatusCode == http.StatusNotFound && request.Header.Get("Mcp-Session-Id") != "":
+			d.forgotten.Store(true)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -158,3 +169,16 @@ func (b *eventBody) line(have int) ([]byte, error) {
 }
 
 func (b *eventBody) Close() error { return b.source.Close() }
+
+// delivery is what the HTTP side finds out about one call: the SDK's errors do not say.
+type delivery struct {
+	forgotten atomic.Bool // the server does not know the session, so the call did not run
+	refused   atomic.Bool // the server could not be connected to
+}
+
+type deliveryKey struct{}
+
+func deliveryOf(ctx context.Context) *delivery {
+	d, _ := ctx.Value(deliveryKey{}).(*delivery)
+	return d
+}

@@ -88,7 +88,9 @@ func NewServer(h *host.Host, c *catalog.Catalog, options *ServerOptions) *Server
 	s.sdk = sdk.NewServer(&me, &sdk.ServerOptions{
 		Instructions: s.options.Instructions,
 		Logger:       slog.New(slog.DiscardHandler),
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
+		// Later versions have no sessions, and no way to ask the client while a call is under way.
+		SupportedProtocolVersions: handshakeVersions(),
+		Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 		InitializedHandler: func(_ context.Context, r *sdk.InitializedRequest) {
 			if _, err := s.session(r.Session); err != nil {
 				s.log.Debug().Err(err).Msg("client connected while the server closes")
@@ -110,6 +112,11 @@ func NewServer(h *host.Host, c *catalog.Catalog, options *ServerOptions) *Server
 	}
 	s.wg.Go(s.keepFresh)
 	return s
+}
+
+// handshakeVersions are the protocol versions that begin with an initialize handshake.
+func handshakeVersions() []string {
+	return slices.DeleteFunc(sdk.SupportedProtocolVersions(), func(v string) bool { return v > handshakeVersion })
 }
 
 func (s *Server) markDirty() {
@@ -216,7 +223,7 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 }
 
 func arguments(r *sdk.CallToolRequest) json.RawMessage {
-	if r.Params == nil || len(r.Params.Arguments) == 0 {
+	if r.Params == nil || len(r.Params.Arguments) == 0 || string(r.Params.Arguments) == "null" {
 		return json.RawMessage("{}")
 	}
 	return r.Params.Arguments
@@ -270,7 +277,9 @@ func (s *Server) Close() error {
 	s.cancel(errServerClosed)
 	for _, session := range sessions {
 		session.end()
-		_ = session.client.Close()
+	}
+	for client := range s.sdk.Sessions() { // those too that have not said that they are initialized
+		_ = client.Close()
 	}
 	s.wg.Wait()
 	return nil

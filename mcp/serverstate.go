@@ -227,7 +227,7 @@ func (s *server) acquire(ctx context.Context) (*connection, error) {
 		conn, state, err, next, moved := s.conn, s.state, s.err, s.next, s.moved
 		s.mu.Unlock()
 		switch {
-		case state == StateReady:
+		case state == StateReady && !conn.ended():
 			return conn, nil
 		case state == StateDown && errors.Is(err, errClosed), state == StateDisabled:
 			return nil, s.unavailable("it is closed")

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -25,10 +24,9 @@ func (s *Server) ServeStreams(ctx context.Context, in io.Reader, out io.WriteClo
 	if err != nil {
 		return err
 	}
-	session, err := s.session(client)
-	if err != nil {
+	if s.ctx.Err() != nil {
 		client.Close()
-		return err
+		return errServerClosed
 	}
 	// A client that is gone wants no answer any more: its calls end now, not when they are done.
 	done := make(chan struct{})
@@ -39,12 +37,22 @@ func (s *Server) ServeStreams(ctx context.Context, in io.Reader, out io.WriteClo
 		case <-s.ctx.Done():
 		case <-done:
 		}
-		session.end()
+		s.mu.Lock()
+		session := s.sessions[client]
+		s.mu.Unlock()
+		if session != nil {
+			session.end()
+		}
 		_ = client.Close()
 	})
 	err = client.Wait()
 	close(done)
-	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
+	select {
+	case <-ended: // by the client
+		return nil
+	default:
+	}
+	if ctx.Err() != nil || s.ctx.Err() != nil {
 		return nil
 	}
 	return err

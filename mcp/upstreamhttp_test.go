@@ -28,7 +28,7 @@ func sdkServer() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "sleep"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Minute):
+		case <-time.After(3 * time.Second):
 		}
 		return &sdk.CallToolResult{}, nil, nil
 	})
@@ -96,7 +96,7 @@ func TestHTTPTransports(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			started := time.Now()
 			u.Close()
-			if took := time.Since(started); took > 3*time.Second {
+			if took := time.Since(started); took > 2*time.Second {
 				t.Errorf("Close took %v", took)
 			}
 			wantCode(t, <-slept, CodeLost)
