@@ -63,7 +63,8 @@ func show(r *host.Result, more, less []string) string {
 	}
 	if slices.Contains(more, "telemetry") {
 		t := r.Telemetry
-		fmt.Fprintf(&b, "telemetry: %d tools, %d searches, %d describes, %d calls\n", t.CatalogSize, t.SearchCount, t.DescribeCount, t.CallCount)
+		fmt.Fprintf(&b, "telemetry: catalog %s, %d tools, %d searches, %d describes, %d calls\n",
+			t.CounterScope, t.CatalogSize, t.SearchCount, t.DescribeCount, t.CallCount)
 	}
 	if slices.Contains(more, "keys") {
 		fmt.Fprintf(&b, "keys: %s\n", strings.Join(keys(r), " "))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,6 +150,7 @@ type player struct {
 	runs   []string        // of each exec, where it has one
 	begun  *begun
 	waited bool // a result was waiting
+	scopes []string
 }
 
 // begun is an exec or a wait that goes on while the next sections are played.
@@ -476,7 +478,17 @@ func (p *player) took(verb string, r *host.Result) []byte {
 		p.runs = append(p.runs, r.RunID)
 	}
 	p.waited = p.waited || r.Status == host.Waiting
-	return []byte(show(r, p.s.Show, p.s.Hide))
+	shown := *r
+	shown.Telemetry.CounterScope = p.catalogNumber(r.Telemetry.CounterScope)
+	return []byte(show(&shown, p.s.Show, p.s.Hide))
+}
+
+// catalogNumber is a name for a counter scope that is the same in every run.
+func (p *player) catalogNumber(scope string) string {
+	if !slices.Contains(p.scopes, scope) {
+		p.scopes = append(p.scopes, scope)
+	}
+	return strconv.Itoa(slices.Index(p.scopes, scope) + 1)
 }
 
 // untilRunning waits until a cell is driven.
