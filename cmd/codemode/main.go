@@ -80,7 +80,7 @@ for its tools it is suspended as a snapshot of a few kilobytes and resumed later
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newExec(s), newWait(s), newRuns(s), newCancel(s), newServe(s), newTools(s), newSearch(s), newDescribe(s), newTypes(s), newABI(s), newLimits(s), newVersion(s))
+	root.AddCommand(newExec(s), newWait(s), newRuns(s), newCancel(s), newServe(s), newBench(), newTools(s), newSearch(s), newDescribe(s), newTypes(s), newABI(s), newLimits(s), newVersion(s))
 	return root
 }
 
