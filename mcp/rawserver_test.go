@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"codemode/host"
 )
 
 // serverVariable makes the test binary an MCP server that says JSON by hand, so that it can say what no SDK would.
@@ -24,7 +27,33 @@ func TestMain(m *testing.M) {
 		(&rawServer{traits: strings.Fields(traits)}).run()
 		return
 	}
+	if path, ok := os.LookupEnv(serveVariable); ok {
+		if err := serveStdio(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
+}
+
+// serveStdio is a whole program: code mode on stdio, in front of the servers of a configuration file.
+func serveStdio(path string) error {
+	config, err := LoadConfig(path)
+	if err != nil {
+		return err
+	}
+	tools := host.NewCatalog(nil)
+	upstream := NewUpstream(config, tools, nil)
+	defer upstream.Close()
+	h, err := host.New(&host.Options{Catalog: tools, Approve: Approve})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	server := NewServer(h, tools, &ServerOptions{Upstream: upstream, ProgressInterval: 300 * time.Millisecond})
+	defer server.Close()
+	return server.ServeStdio(context.Background())
 }
 
 // rawConfig is a configuration entry for the test binary as a server with these traits:

@@ -24,12 +24,14 @@ func (s *Server) ServeStreams(ctx context.Context, in io.Reader, out io.WriteClo
 	if err != nil {
 		return err
 	}
-	if s.ctx.Err() != nil {
+	// A client that is gone wants no answer any more: its calls end now, not when they are done.
+	done := make(chan struct{})
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
 		client.Close()
 		return errServerClosed
 	}
-	// A client that is gone wants no answer any more: its calls end now, not when they are done.
-	done := make(chan struct{})
 	s.wg.Go(func() {
 		select {
 		case <-ended:
@@ -45,6 +47,7 @@ func (s *Server) ServeStreams(ctx context.Context, in io.Reader, out io.WriteClo
 		}
 		_ = client.Close()
 	})
+	s.mu.Unlock()
 	err = client.Wait()
 	close(done)
 	select {

@@ -35,10 +35,10 @@ func connectRaw(t *testing.T, options *UpstreamOptions, servers ...ServerConfig)
 // noLeaks fails the test when goroutines or child processes of it are left at its end.
 func noLeaks(t *testing.T) {
 	t.Helper()
-	before := runtime.NumGoroutine()
+	before, childrenBefore := runtime.NumGoroutine(), len(children())
 	t.Cleanup(func() {
 		deadline := time.Now().Add(5 * time.Second)
-		for runtime.NumGoroutine() > before || len(children()) > 0 {
+		for runtime.NumGoroutine() > before || len(children()) > childrenBefore {
 			if time.Now().After(deadline) {
 				stacks := make([]byte, 1<<20)
 				stacks = stacks[:runtime.Stack(stacks, true)]
