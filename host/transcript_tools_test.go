@@ -38,10 +38,13 @@ func newToolbox() *toolbox {
 var builtins = map[string]func(b *toolbox, ctx context.Context, call *catalog.Call) (any, error){
 	// echo gives its input.
 	"echo": func(_ *toolbox, _ context.Context, call *catalog.Call) (any, error) { return call.Input, nil },
-	// gate gives its input once its gate, which has the tool's name, is released.
+	// gate gives its input once its gate, which has the tool's name, is released. Where the input has fail it fails then.
 	"gate": func(b *toolbox, ctx context.Context, call *catalog.Call) (any, error) {
 		select {
 		case <-b.gate(call.Tool.Name()):
+			if message := field[string](call, "fail"); message != "" {
+				return nil, errors.New(message)
+			}
 			return call.Input, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
