@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "rewrite testdata/snippets/outcomes.txt"
 // A snippet is a cell from testdata/snippets: one txtar a category, one file a cell. They call no tools, so that any
 // engine can run them; testdata/node pins the Node to compare with.
 type snippet struct {
-	name   string // category/number.js
-	source string
+	Name   string // category/number.js
+	Source string
 }
 
 func snippets(t testing.TB) []snippet {
@@ -50,19 +50,19 @@ func TestSnippets(t *testing.T) {
 		t.Errorf("%d snippets, want 300", len(cells))
 	}
 	for _, s := range cells {
-		cell, err := Prepare(s.source, Options{})
+		cell, err := Prepare(s.Source, Options{})
 		if err != nil {
 			e := err.(*Error)
 			at := ""
 			if e.Location != nil {
 				at = fmt.Sprintf(" %d:%d", e.Location.Line, e.Location.Column)
 			}
-			fmt.Fprintf(&b, "%s: %s%s %s\n", s.name, e.Kind, at, e.Message)
+			fmt.Fprintf(&b, "%s: %s%s %s\n", s.Name, e.Kind, at, e.Message)
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", s.name, cell.Language)
-		checkBody(t, s.source, cell)
-		checkPositions(t, s.source, cell)
+		fmt.Fprintf(&b, "%s: %s\n", s.Name, cell.Language)
+		checkBody(t, s.Source, cell)
+		checkPositions(t, s.Source, cell)
 	}
 	const golden = "testdata/snippets/outcomes.txt"
 	if *update {

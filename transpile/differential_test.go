@@ -1,0 +1,463 @@
+package transpile_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codemode/host"
+	"codemode/quickjs"
+	"codemode/transpile"
+)
+
+// A question is a snippet as testdata/node/snippets.mjs takes it.
+type question struct {
+	Source     string              `json:"source"`
+	TypeScript bool                `json:"typescript"`
+	Prepared   bool                `json:"prepared"`
+	Ours       *transpile.Location `json:"ours"`
+}
+
+// An answer is what became of it in Node.
+type answer struct {
+	Value        json.RawMessage `json:"value"`
+	Error        *string         `json:"error"`
+	Message      string          `json:"message"`
+	Thrown       json.RawMessage `json:"thrown"`
+	Line, Column int
+	Frames       []frame `json:"frames"`
+	Same         string  `json:"same"`
+}
+
+type frame struct {
+	Async        bool   `json:"async"`
+	Function     string `json:"function"`
+	Line, Column int
+}
+
+// A difference is a reason why snippets do not end here as they do in Node. A snippet that is named and agrees fails the
+// test as well.
+type difference struct{ reason, snippets string }
+
+var differences = []difference{
+	// Two readers of one mistake.
+	{"V8 reads a body inside the function's parentheses, so that a brace too many ends the function", "syntax/10.js"},
+	{"of two operators that do not mix V8 points at the second", "syntax/24.js"},
+	{"V8 points at the number, we at what follows it", "syntax/29.js"},
+	{"V8 points at the last token, we behind it, where something is missing", "syntax/33.js"},
+	{"Node's stripper takes enum for an expression", "typescript/50.ts"},
+	{"Node does not compile decorators", "typescript/40.ts"},
+
+	// Two engines.
+	{"V8 makes the AggregateError of Promise.any without a stack", "waits/08.js"},
+	{"QuickJS has a frame for the class that was called without new", "classes/20.js"},
+	{"QuickJS has a line for what a class without a constructor does, V8 that of the class", "places/38.js"},
+
+	// What is wrong here and stays until the engine or the host is changed.
+	{"own fields of a thrown object with a message are not shown", "errors/36.js"},
+	{"the engine keeps no place for reading a property: its place is that of the last name or call before",
+		"errors/01.js errors/44.js places/04.js places/08.js places/18.js places/21.js places/23.js places/39.js places/80.js " +
+			"places/83.js texts/09.js texts/10.js types/12.ts typescript/41.ts waits/01.js waits/24.js"},
+	{"the engine keeps no place for taking a value apart or iterating over it",
+		"destructuring/17.js destructuring/18.js destructuring/19.js generators/20.js generators/21.js places/07.js " +
+			"places/11.js places/30.js places/31.js places/32.js places/57.js places/61.js waits/15.js waits/31.js"},
+	{"the engine's place of a call is that of the last name in its arguments",
+		"places/02.js places/03.js places/12.js places/13.js places/22.js places/35.js places/36.js places/102.js places/103.js"},
+	{"the engine's place of an operator or an assignment is that of the last name in its right side",
+		"places/14.js places/15.js places/16.js places/17.js places/26.js"},
+}
+
+func excuses() map[string]string {
+	excused := map[string]string{}
+	for _, d := range differences {
+		for name := range strings.FieldsSeq(d.snippets) {
+			excused[name] = d.reason
+		}
+	}
+	return excused
+}
+
+// TestDifferential runs every snippet here and in the Node that testdata/node pins. They must complete with the same
+// value, as JSON, or fail with an error of the same class, thrown in the same line and statement, with the same lines and
+// functions around it. nearness in snippets.mjs says what may be different in columns; how often it is, is logged.
+func TestDifferential(t *testing.T) {
+	node := installNode(t)
+	h := newHost(t)
+	cells := transpile.Snippets(t)
+	var questions []question
+	var got []*host.Result
+	for _, s := range cells {
+		r := h.Exec(t.Context(), host.Scope{}, host.ExecInput{Code: s.Source})
+		got = append(got, r)
+		questions = append(questions, ask(s.Name, s.Source, r))
+	}
+	excused := excuses()
+	counts := map[string]int{}
+	for i, want := range askNode(t, node, questions) {
+		name := cells[i].Name
+		verdict, problem := compare(cells[i].Source, got[i], &want)
+		reason, known := excused[name]
+		delete(excused, name)
+		switch {
+		case problem == "" && known:
+			t.Errorf("%s: agrees (%s); take it off the table of differences: %s", name, verdict, reason)
+		case problem != "" && known:
+			verdict = "differs"
+		case problem != "":
+			t.Errorf("%s: %s\n%s\nours: %s%s\nnode: %s", name, problem, cells[i].Source, got[i].Value, got[i].Error, show(&want))
+		}
+		counts[verdict]++
+	}
+	for name := range excused {
+		t.Errorf("%s is in the table of differences but is not a snippet", name)
+	}
+	for _, verdict := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%4d %s", counts[verdict], verdict)
+	}
+}
+
+// TestPositionsAfterSuspension puts a suspension on a line of its own before the snippets: what they give and what they
+// say of places must stay as it was, one line further down.
+func TestPositionsAfterSuspension(t *testing.T) {
+	h := newHost(t)
+	moved, excused := 0, excuses()
+	for i, s := range transpile.Snippets(t) {
+		cell, err := transpile.Prepare(s.Source, transpile.Options{})
+		if err != nil || ask(s.Name, s.Source, &host.Result{}).Prepared || strings.HasPrefix(s.Source, `"`) ||
+			strings.HasPrefix(s.Source, "'") || strings.HasPrefix(s.Source, "\ufeff") {
+			continue // a directive, a fence or a byte order mark must be at the start
+		}
+		if _, known := excused[s.Name]; known {
+			continue
+		}
+		plain := h.Exec(t.Context(), host.Scope{}, host.ExecInput{Code: s.Source, Language: cell.Language})
+		if len(readFailure(plain.Error).frames) == 0 && i%4 != 0 {
+			continue // those with places, and a part of the others
+		}
+		after := h.Exec(t.Context(), host.Scope{}, host.ExecInput{Code: "await yield_control();\n" + s.Source, Language: cell.Language})
+		if after.Status != host.Waiting {
+			t.Errorf("%s: %s instead of waiting", s.Name, after.Status)
+			continue
+		}
+		after = h.Wait(t.Context(), host.Scope{}, host.WaitInput{RunID: after.RunID})
+		moved++
+		if diff := cmp.Diff(shownFrom(plain, 0), shownFrom(after, 1)); diff != "" {
+			t.Errorf("%s (-at once +after a suspension):\n%s\n%s", s.Name, s.Source, diff)
+		}
+	}
+	if moved < 50 {
+		t.Errorf("only %d snippets", moved)
+	}
+}
+
+// shownFrom is a result for comparing, with places as if the cell were so many lines shorter.
+func shownFrom(r *host.Result, lines int) string {
+	f := readFailure(r.Error)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s\n", r.Status, r.Value, f.headline)
+	for _, x := range f.frames {
+		if x.Line <= lines {
+			continue // where the engine has no place it takes the last one before, which is none in a cell that begins here
+		}
+		fmt.Fprintf(&b, "%s %d:%d\n", x.Function, x.Line-lines, x.Column)
+	}
+	if r.Location != nil {
+		fmt.Fprintf(&b, "at %d:%d %s\n", r.Location.Line-lines, r.Location.Column, r.Location.LineText)
+	}
+	return b.String()
+}
+
+const noteReturned = "The value of the last expression is returned."
+
+// ask makes a question of a cell that was run. Texts with which transpile took more liberties than to return the last
+// expression are not what Node could run.
+func ask(name, source string, r *host.Result) question {
+	q := question{Source: source, TypeScript: strings.HasSuffix(name, ".ts"), Ours: r.Location}
+	if cell, err := transpile.Prepare(source, transpile.Options{}); err == nil {
+		if notes := cell.Notes; len(notes) > 1 || len(notes) == 1 && notes[0] != noteReturned {
+			q.Source, q.Prepared, q.TypeScript = cell.Body, true, false
+		}
+	}
+	return q
+}
+
+func show(a *answer) string {
+	text, _ := json.Marshal(a)
+	return string(text)
+}
+
+// compare gives a word for the kind of agreement, and what is different.
+func compare(source string, got *host.Result, want *answer) (verdict, problem string) {
+	if want.Error == nil {
+		if got.Status != host.Completed {
+			return "", "fails only here"
+		}
+		if diff := cmp.Diff(decoded(want.Value), decoded(got.Value)); diff != "" {
+			return "", "other value (-node +ours):\n" + diff
+		}
+		return "value", ""
+	}
+	if got.Status == host.Completed {
+		return "", "completes only here"
+	}
+	_, err := transpile.Prepare(source, transpile.Options{})
+	var refused *transpile.Error
+	if errors.As(err, &refused) {
+		return compareRefusals(refused, want)
+	}
+	f := readFailure(got.Error)
+	switch *want.Error {
+	case "pending":
+		if !strings.HasPrefix(got.Error, "The cell can never finish") {
+			return "", "fails with an error only here"
+		}
+		return "pending", ""
+	case "":
+		text := string(want.Thrown)
+		if json.Unmarshal(want.Thrown, &text); f.headline != text {
+			return "", "other thrown value"
+		}
+		return "thrown", ""
+	}
+	if f.class != *want.Error {
+		return "", fmt.Sprintf("class %q here, %q in Node", f.class, *want.Error)
+	}
+	if strings.Contains(source, want.Message) && !strings.Contains(got.Error, want.Message) {
+		return "", "the snippet's own message is lost"
+	}
+	return comparePlaces(got, &f, want)
+}
+
+// compareRefusals compares why a source was not run.
+func compareRefusals(refused *transpile.Error, want *answer) (verdict, problem string) {
+	switch {
+	case refused.Kind == transpile.KindModuleAccess:
+		return "no modules", "" // and Node fails as well
+	case *want.Error != "SyntaxError":
+		return "", "refused only here"
+	case want.Line == 0:
+		return "syntax at the end", "" // Node points at what is around the snippet
+	case refused.Kind != transpile.KindSyntax:
+		return "not code", ""
+	}
+	if l := refused.Location; l == nil || l.Line != want.Line || l.Column != want.Column {
+		return "", fmt.Sprintf("refused at %v, in Node at %d:%d", l, want.Line, want.Column)
+	}
+	return "syntax", ""
+}
+
+// comparePlaces compares where an error was thrown: strictly the line and the statement of the innermost frame in the
+// snippet, and the line and the function of every frame around it.
+func comparePlaces(got *host.Result, f *failure, want *answer) (verdict, problem string) {
+	if len(want.Frames) == 0 {
+		if got.Location != nil {
+			return "", "has a place only here"
+		}
+		return "no place", ""
+	}
+	if got.Location == nil {
+		return "", "has no place here"
+	}
+	if want.Same == "" {
+		return "", fmt.Sprintf("thrown at %d:%d, in Node at %d:%d", got.Location.Line, got.Location.Column, want.Frames[0].Line, want.Frames[0].Column)
+	}
+	var sync []frame
+	for _, w := range want.Frames {
+		if !w.Async {
+			sync = append(sync, w)
+		}
+	}
+	for i := 0; i < len(sync) && i < len(f.frames); i++ {
+		if f.frames[i].Line != sync[i].Line {
+			return "", fmt.Sprintf("frame %d is in line %d, in Node in line %d", i, f.frames[i].Line, sync[i].Line)
+		}
+		if ours, theirs := f.frames[i].Function, bareName(sync[i].Function); ours != theirs {
+			return "", fmt.Sprintf("frame %d is of %q, in Node of %q", i, ours, theirs)
+		}
+	}
+	return want.Same, ""
+}
+
+// A failure is the text of a result read back.
+type failure struct {
+	headline string // the first line
+	class    string
+	frames   []frame
+}
+
+var (
+	classOf = regexp.MustCompile(`^([\p{L}_$][\p{L}\p{N}_$]*)(?:: |$| \{)`)
+	frameOf = regexp.MustCompile(`(?m)^    at (?:(.*) \()?(\d+):(\d+)\)?$`)
+)
+
+func readFailure(text string) failure {
+	text = strings.TrimPrefix(text, "A promise was rejected and nothing handled it: ")
+	var f failure
+	f.headline, _, _ = strings.Cut(text, "\n")
+	if m := classOf.FindStringSubmatch(f.headline); m != nil {
+		f.class = m[1]
+	}
+	for _, m := range frameOf.FindAllStringSubmatch(text, -1) {
+		line, _ := strconv.Atoi(m[2])
+		column, _ := strconv.Atoi(m[3])
+		f.frames = append(f.frames, frame{Function: m[1], Line: line, Column: column})
+	}
+	return f
+}
+
+var nodeName = regexp.MustCompile(`^(?:new )?(?:.*\.)?((?:[gs]et )?[^.\s]*)(?: \[as .*\])?$`)
+
+// bareName is a function's own name in what V8 says of a call: "new A", "Object.m [as n]".
+func bareName(said string) string {
+	if m := nodeName.FindStringSubmatch(said); m != nil && !strings.HasPrefix(m[1], "<") { // <anonymous>, <static_initializer>
+		return m[1]
+	}
+	return ""
+}
+
+// decoded is JSON as a list of tokens: order of keys counts, spelling does not.
+func decoded(text json.RawMessage) (tokens []any) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return tokens
+		}
+		if delim, ok := token.(json.Delim); ok {
+			token = delim.String()
+		}
+		tokens = append(tokens, token)
+	}
+}
+
+func newHost(t *testing.T) *host.Host {
+	t.Helper()
+	engine, err := quickjs.NewEngine(nil)
+	if errors.Is(err, quickjs.ErrNoGuest) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	h, err := host.New(&host.Options{Engine: engine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func askNode(t *testing.T, node string, questions []question) []answer {
+	t.Helper()
+	input, err := json.Marshal(questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, node, "--expose-internals", "--no-warnings", "testdata/node/snippets.mjs")
+	c.Stdin = bytes.NewReader(input)
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("node: %v\n%s", err, stderr.String())
+	}
+	var answers []answer
+	if err := json.Unmarshal(out, &answers); err != nil || len(answers) != len(questions) {
+		t.Fatalf("node gave %d answers for %d snippets: %v", len(answers), len(questions), err)
+	}
+	return answers
+}
+
+// missing skips the test, or fails it where nothing may be missing.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// installNode puts the Node that testdata/node pins into a folder of the user's cache, once for each content of its lock
+// file, and gives the path of the program.
+func installNode(t *testing.T) string {
+	t.Helper()
+	lock, err := os.ReadFile("testdata/node/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = t.TempDir()
+	}
+	parent := filepath.Join(cache, "codemode", "differential")
+	dir := filepath.Join(parent, fmt.Sprintf("%x", sha256.Sum256(lock))[:16])
+	if _, err := os.Stat(dir); err == nil {
+		return nodeIn(t, dir)
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		missing(t, "npm is not installed: cells are not compared with Node")
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Made elsewhere and renamed: a run that is cut short leaves nothing behind that looks whole.
+	making, err := os.MkdirTemp(parent, "making-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(making)
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		b, err := os.ReadFile(filepath.Join("testdata/node", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(making, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1")
+	c.Dir = making
+	c.WaitDelay = time.Second // npm's children may hold its output open
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	nodeIn(t, making)
+	if err := os.Rename(making, dir); err != nil && !errors.Is(err, fs.ErrExist) { // another test process was faster
+		t.Fatal(err)
+	}
+	return nodeIn(t, dir)
+}
+
+// nodeIn is the program among the packages of a folder. They are optional packages, one for each system: npm leaves out
+// those of other systems, and those that it cannot reach.
+func nodeIn(t *testing.T, dir string) string {
+	t.Helper()
+	programs, err := filepath.Glob(filepath.Join(dir, "node_modules", "node-*", "bin", "node"))
+	if err != nil || len(programs) == 0 {
+		t.Skip("npm fetched no Node: there is no way to its registry, or testdata/node has none for this system")
+	}
+	return programs[0]
+}
