@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,21 +67,22 @@ func difference(of, to string) func(*Result) (float64, bool) {
 	}
 }
 
-// fall is the smallest gain that adding goroutines brought, over each number of them: less than 1 is a loss.
+// fall is the smallest step in throughput from one number of goroutines to the next: less than 1 is a loss. The upper end
+// of one interval is taken against the lower end of the other, so that noise is no fall.
 func fall(work string) func(*Result) (float64, bool) {
 	return func(r *Result) (float64, bool) {
-		least, before := math.Inf(1), 0.0
-		for _, n := range goroutineCounts() {
-			c, ok := r.find(processorsID(work, n))
-			if !ok {
+		for _, s := range r.Suites {
+			c := series(s, work, "processors/"+work+"/", strconv.Atoi)
+			if c == nil {
 				continue
 			}
-			if before > 0 {
-				least = min(least, c.High/before) // the interval's upper end against the lower: noise is no fall
+			least := math.Inf(1)
+			for i := 1; i < len(c.points); i++ {
+				least = min(least, c.points[i].high/c.points[i-1].low)
 			}
-			before = c.Low
+			return least, true
 		}
-		return least, !math.IsInf(least, 1)
+		return 0, false
 	}
 }
 
