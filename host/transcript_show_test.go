@@ -217,6 +217,8 @@ func keys(r *host.Result) []string {
 	return names
 }
 
+var volatile = regexp.MustCompile(`\b(cm|result)_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+
 // rename gives ids that are new in every run fixed names, in the order in which they appear.
 func rename(text string) string {
 	seen := map[string]string{}
