@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -157,7 +158,7 @@ func TestListBytes(t *testing.T) {
 	for _, s := range servers {
 		direct := exec.Command(s.Command, s.Args...)
 		direct.Env = programEnvironment(&s)
-		session, err := newClient(nil).Connect(t.Context(), &sdk.CommandTransport{Command: direct}, nil)
+		session, err := newClient(nil).Connect(t.Context(), &sdk.CommandTransport{Command: direct, TerminateDuration: 200 * time.Millisecond}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

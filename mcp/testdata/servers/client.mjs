@@ -35,12 +35,12 @@ seen.nested = await exec(`const m = await MCP.memory.createEntities({entities: [
 const waiting = await exec(`text("one"); await yield_control(); return "two"`);
 seen.waiting = waiting.status;
 seen.waited = (await call("wait", { runId: waiting.runId })).structuredContent;
-seen.slow = await exec(`await sleep(1500); return "slept"`, { onprogress: () => seen.progress++ });
+seen.slow = await exec(`await new Promise((r) => setTimeout(r, 1500)); return "slept"`, { onprogress: () => seen.progress++ });
 
 const stop = new AbortController();
 setTimeout(() => stop.abort("enough"), 300);
 try {
-  await call("exec", { code: "await sleep(5000)" }, { signal: stop.signal });
+  await call("exec", { code: "await new Promise((r) => setTimeout(r, 5000))" }, { signal: stop.signal });
   seen.cancelled = "no";
 } catch (e) {
   seen.cancelled = "yes";
