@@ -173,6 +173,7 @@ func (s *server) failure(ctx, limited context.Context, err error, undelivered bo
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &wire) && limited.Err() == nil && !errors.Is(err, errConnectionLost):
+		taint(ctx)
 		out := &catalog.Error{Code: catalog.CodeToolError, Err: err,
 			Message: fmt.Sprintf("The MCP server %q refused the call: %s", s.safe, clip(wire.Message, 64<<10))}
 		var data ordered

@@ -10,14 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"codemode/catalog"
+	"codemode/host"
 )
 
 // directTools finds the tools that clients see beside exec and wait: those that the catalog has as direct-only, and those
 // that are named.
-func (s *Server) directTools(snapshot *catalog.Snapshot) []*catalog.Entry {
-	found := snapshot.Direct(s.options.Policy)
+func (s *Server) directTools() []*catalog.Entry {
+	found := s.surface().Direct
 	if len(s.options.Direct) > 0 {
-		for _, e := range snapshot.View(s.options.Policy).Entries(catalog.SurfaceCatalog) {
+		for _, e := range s.catalog.Snapshot().View(s.options.Policy).Entries(catalog.SurfaceCatalog) {
 			if slices.Contains(s.options.Direct, e.CallableName()) || slices.Contains(s.options.Direct, e.Name()) {
 				found = append(found, e)
 			}
@@ -27,10 +28,10 @@ func (s *Server) directTools(snapshot *catalog.Snapshot) []*catalog.Entry {
 }
 
 // refreshDirect publishes the direct tools; s.publishing is held.
-func (s *Server) refreshDirect(snapshot *catalog.Snapshot) {
-	taken := map[string]bool{execTool: true, waitTool: true}
+func (s *Server) refreshDirect() {
+	taken := map[string]bool{host.ExecName: true, host.WaitName: true}
 	now := map[string]string{}
-	for _, e := range s.directTools(snapshot) {
+	for _, e := range s.directTools() {
 		name := unique(fragment(e.Name(), "tool"), maxToolName, taken)
 		definition := directDefinition(e, name)
 		seen := e.ID() + string(mustMarshal(definition))
@@ -77,7 +78,7 @@ func (s *Server) callDirect(published *catalog.Entry) sdk.ToolHandler {
 		}
 		// The tool may have changed, or gone, since it was published.
 		var entry *catalog.Entry
-		for _, e := range s.directTools(s.catalog.Snapshot()) {
+		for _, e := range s.directTools() {
 			if e.ID() == id {
 				entry = e
 			}

@@ -16,7 +16,19 @@ type downstream interface {
 
 type downstreamKey struct{}
 type progressKey struct{}
+type taintKey struct{}
 type nativeKey struct{}
+
+// withTaint says who wants to know that text of a server has reached a cell in an error: a host sees that of results.
+func withTaint(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, taintKey{}, f)
+}
+
+func taint(ctx context.Context) {
+	if f, ok := ctx.Value(taintKey{}).(func()); ok {
+		f()
+	}
+}
 
 // withProgress says who wants to hear how far the calls under ctx are.
 func withProgress(ctx context.Context, f func(Event)) context.Context {

@@ -21,7 +21,8 @@ type ServerOptions struct {
 	// Upstream is where the catalog's MCP tools come from. It is started when the first client has connected, and is
 	// told what that client can do. Default: none.
 	Upstream *Upstream
-	// Policy hides tools from cells and clients. Default: none hidden.
+	// Policy hides tools from cells and clients. Default: the host's for cells and direct-only tools, and none hidden of
+	// those that Direct names.
 	Policy *catalog.Policy
 	// Direct names tools that clients see beside exec and wait: by callable name (MCP.github.createIssue, ping), or by the
 	// tool's name (github__create_issue). A name that no tool has waits for one. Tools that the catalog has as direct-only
@@ -52,7 +53,7 @@ type Server struct {
 	wg     sync.WaitGroup
 
 	publishing sync.Mutex // held while published and direct change
-	published  string     // the definition of exec that clients have
+	published  string     // the description of exec that clients have
 	direct     map[string]string
 
 	mu       sync.Mutex
@@ -103,7 +104,7 @@ func NewServer(h *host.Host, c *catalog.Catalog, options *ServerOptions) *Server
 		},
 	})
 	s.sdk.AddReceivingMiddleware(s.beforeList)
-	s.sdk.AddTool(waitDefinition(), s.wait)
+	s.sdk.AddTool(definition(s.surface().Wait), s.wait)
 	s.Refresh()
 	if u := s.options.Upstream; u != nil {
 		u.mu.Lock()
@@ -142,13 +143,12 @@ func (s *Server) keepFresh() {
 func (s *Server) Refresh() {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
-	snapshot := s.catalog.Snapshot()
-	definition := execDefinition(snapshot.View(s.options.Policy), s.missing())
-	if s.published != definition.Description {
-		s.published = definition.Description
-		s.sdk.AddTool(definition, s.exec)
+	surface := s.surface()
+	if s.published != surface.Exec.Description {
+		s.published = surface.Exec.Description
+		s.sdk.AddTool(definition(surface.Exec), s.exec)
 	}
-	s.refreshDirect(snapshot)
+	s.refreshDirect()
 }
 
 // missing lists servers that are configured and down.
@@ -204,7 +204,7 @@ func (s *Server) exec(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	run := newRun()
 	return session.drive(ctx, r, run, func(ctx context.Context) *host.Result {
 		s.ready(ctx, s.options.ReadyTimeout)
-		ctx = withProgress(withDownstream(ctx, session), run.report)
+		ctx = withTaint(withProgress(withDownstream(ctx, session), run.report), func() { run.tainted.Store(true) })
 		return s.host.ExecWith(ctx, session.scope, in, host.CallOptions{Policy: s.options.Policy, ParentID: session.callID()})
 	})
 }
@@ -231,13 +231,13 @@ func arguments(r *sdk.CallToolRequest) json.RawMessage {
 
 // reply is a result as clients get it: structured, the same as compact JSON text, and the media that it refers to. The
 // text of a result with content from outside is wrapped; the structured form never is.
-func (s *Server) reply(session *session, result *host.Result) (*sdk.CallToolResult, error) {
+func (s *Server) reply(session *session, result *host.Result, tainted bool) (*sdk.CallToolResult, error) {
 	structured, err := result.MarshalJSON() // json.Marshal would escape < > & for browsers
 	if err != nil {
 		return nil, err
 	}
 	text := string(structured)
-	if result.Untrusted {
+	if result.Untrusted || tainted {
 		text = wrapUntrusted(text)
 	}
 	reply := &sdk.CallToolResult{

@@ -199,7 +199,7 @@ func TestServeOverBothTransports(t *testing.T) {
 				t.Errorf("tools %q", got)
 			}
 			description := listed.Tools[0].Description
-			for _, want := range []string{"MCP.gitHub", "not available now: down", "- ping", `API.read("mcp/<server>.d.ts")`} {
+			for _, want := range []string{"MCP.gitHub", "Not available now: down", "- ping", `API.read("mcp/<server>.d.ts")`} {
 				if !strings.Contains(description, want) {
 					t.Errorf("the description of exec lacks %q:\n%s", want, description)
 				}
@@ -217,7 +217,13 @@ func TestServeOverBothTransports(t *testing.T) {
 				t.Errorf("text of a result with server content: %s", nested.text)
 			}
 			wantValue(t, session, `return (await MCP.gitHub.case4({})).isError`, "true")
-			wantValue(t, session, `const [h] = await catalog.search("refuse"); try { await h({}) } catch (e) { return [e.code, e.data.code] }`, `["tool_error",-32602]`)
+			refused := wantValue(t, session, `const [h] = await catalog.search("refuse"); try { await h({}) } catch (e) { return [e.code, e.data.code] }`, `["tool_error",-32602]`)
+			if !strings.Contains(refused.text, "<<<EXTERNAL_UNTRUSTED_CONTENT") {
+				t.Error("text of a result with a server's error is not marked")
+			}
+			if uncaught := runCell(t, session, `await MCP.gitHub.refuse({})`); !strings.Contains(uncaught.text, "<<<EXTERNAL_UNTRUSTED_CONTENT") || !strings.Contains(uncaught.Error, "I do not like it") {
+				t.Errorf("an error of a server that is not caught: %s", uncaught.text)
+			}
 			wantValue(t, session, `try { await MCP.gitHub.crash({}) } catch (e) { return e.code }`, `"mcp_lost"`)
 			wantValue(t, session, `return (await API.read("mcp/gitHub.d.ts")).content.includes("function hologram")`, "true")
 

@@ -90,7 +90,7 @@ func (c *session) drive(ctx context.Context, r *sdk.CallToolRequest, run *run, d
 		delete(c.runs, run.id)
 	}
 	c.mu.Unlock()
-	return c.server.reply(c, result)
+	return c.server.reply(c, result, run.tainted.Load())
 }
 
 // runOf finds a run that waits; a run that is not known has nothing to report.
@@ -107,6 +107,8 @@ func (c *session) runOf(id string) *run {
 type run struct {
 	id     string // once it waits; guarded by the session
 	events chan string
+	// tainted is set once an error with text of a server has reached the cell.
+	tainted atomic.Bool
 }
 
 func newRun() *run { return &run{events: make(chan string, 1)} }
