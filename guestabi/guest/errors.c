@@ -14,6 +14,16 @@ static size_t left;
 
 static void describe(buffer *b, JSValueConst thrown, int depth);
 
+static JSValue error_proto = JS_UNDEFINED;
+static JSClassID error_class;
+
+void errors_init(void) {
+  JSValue error = JS_NewError(ctx);
+  error_proto = JS_GetPrototype(ctx, error);
+  error_class = JS_GetClassID(error);
+  JS_FreeValue(ctx, error);
+}
+
 static void forget_exception(void) { JS_FreeValue(ctx, JS_GetException(ctx)); }
 
 /* The data property of an object or of its prototypes; undefined where there is none. *accessor says that a getter
@@ -49,6 +59,8 @@ static JSValue named(JSValueConst object, const char *name, bool *accessor, bool
   JS_FreeAtom(ctx, key);
   return v;
 }
+
+JSValue error_blank(void) { return JS_NewObjectProtoClass(ctx, error_proto, error_class); }
 
 JSValue error_stack(JSValueConst error) {
   bool accessor, own;
@@ -332,14 +344,19 @@ void error_describe(buffer *b, JSValueConst thrown, size_t most) {
 
 void error_site(JSValueConst error, uint32_t *line, uint32_t *column) {
   *line = *column = 0;
-  JSValue stack = error_stack(error);
+  /* The engine's getter first: this is on the way of every call, and an error made just now has nothing of its own. */
+  JSValue stack = intrinsic(ERROR_STACK, error);
+  if (!JS_IsString(stack)) {
+    if (JS_IsException(stack)) forget_exception();
+    stack = error_stack(error);
+  }
   const char *s = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
   const char *at = s ? strstr(s, "(" CELL_FILE ":") : NULL;
   if (at) {
-    char *end;
     at += sizeof("(" CELL_FILE ":") - 1;
-    *line = strtoul(at, &end, 10);
-    if (*end == ':') *column = strtoul(end + 1, NULL, 10);
+    for (; *at >= '0' && *at <= '9'; at++) *line = *line * 10 + (*at - '0');
+    if (*at++ == ':')
+      for (; *at >= '0' && *at <= '9'; at++) *column = *column * 10 + (*at - '0');
   }
   JS_FreeCString(ctx, s);
   JS_FreeValue(ctx, stack);

@@ -114,6 +114,9 @@ void json_write_string(buffer *b, const char *utf8, size_t len);
 void error_describe(buffer *b, JSValueConst thrown, size_t most);
 /* An error's stack as the engine keeps it; undefined where there is none. */
 JSValue error_stack(JSValueConst error);
+void errors_init(void);
+/* An Error without a stack: the engine adds one where it is thrown. */
+JSValue error_blank(void);
 /* The line and column of the innermost frame of the cell in an error's stack; zeroes where there is none. */
 void error_site(JSValueConst error, uint32_t *line, uint32_t *column);
 
@@ -139,6 +142,8 @@ void requests_set_signals(JSValueConst signal_of, JSValueConst listen);
 void requests_cancel_idle(void);
 /* The longest JSON text that a request may carry, in bytes. */
 void requests_limit(uint32_t bytes);
+/* Says that the host enters the cell anew. */
+void requests_step(void);
 /* Numbers the next cell's requests from 1. */
 void requests_reset(void);
 /* Answers a request: resolves or rejects its promise. Returns -1 with an exception pending. */

@@ -69,14 +69,33 @@ static void release(request *r) {
   JS_FreeValue(ctx, r->deaf);
 }
 
+/* Making an error with its stack is the dearest part of a call. So only the first calls of a step get one; a batch that
+   is larger is made by a loop, and its other calls are taken to come from the same place. Their errors, where they fail,
+   get the stack of the await. */
+enum { MAX_SITES = 16 };
+static uint32_t sites, last_line, last_column;
+
+void requests_step(void) { sites = 0; }
+
+static JSValue site(uint32_t *line, uint32_t *column) {
+  if (sites >= MAX_SITES) {
+    *line = last_line, *column = last_column;
+    return JS_UNDEFINED;
+  }
+  sites++;
+  JSValue error = JS_NewError(ctx);
+  error_site(error, line, column);
+  last_line = *line, last_column = *column;
+  return error;
+}
+
 /* A promise and the request that settles it. Everything that could run code of the cell comes before the request is
    added, so that a request is whole from the start. */
 static JSValue promise(uint32_t *id, uint32_t *line, uint32_t *column) {
   JSValue functions[2];
   JSValue p = JS_NewPromiseCapability(ctx, functions);
   if (JS_IsException(p)) return p;
-  JSValue error = JS_NewError(ctx);
-  error_site(error, line, column);
+  JSValue error = site(line, column);
   request *r = add();
   r->resolve = functions[0];
   r->reject = functions[1];
@@ -310,9 +329,10 @@ void requests_cancel_idle(void) {
 }
 
 /* Puts the host's words into the error that was made at the call. */
-static JSValue failure(JSValueConst error, JSValueConst said) {
+static JSValue failure(JSValueConst at_call, JSValueConst said) {
   static const char *const fields[] = {"message", "code", "tool", "effectStatus", "location", "data"};
   if (!JS_IsObject(said)) return JS_DupValue(ctx, said);
+  JSValue error = JS_IsUndefined(at_call) ? error_blank() : JS_DupValue(ctx, at_call);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     JSPropertyDescriptor d;
     JSAtom key = JS_NewAtom(ctx, fields[i]);
@@ -321,7 +341,7 @@ static JSValue failure(JSValueConst error, JSValueConst said) {
       JS_DefinePropertyValue(ctx, error, key, d.value, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | (i ? JS_PROP_ENUMERABLE : 0));
     JS_FreeAtom(ctx, key);
   }
-  return JS_DupValue(ctx, error);
+  return error;
 }
 
 int requests_settle(uint32_t id, bool ok, const char *payload, size_t len) {
