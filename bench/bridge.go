@@ -25,6 +25,7 @@ func measureBridge(ctx context.Context, r *runner) error {
 	defer wide.Close()
 	for _, measure := range []func() error{
 		func() error { return measureCalls(ctx, r, s) },
+		func() error { return measureNames(ctx, r, s) },
 		func() error { return measureBatches(ctx, r, s) },
 		func() error { return measurePayloads(ctx, r, wide) },
 		func() error { return measureOutput(ctx, r, wide) },
@@ -53,7 +54,7 @@ func measureCalls(ctx context.Context, r *runner, s *station) error {
 		calls = 10
 	}
 	g := r.group("bridge/calls", "Awaited calls of an in-process tool, each")
-	g.share = 0.35
+	g.share = 0.3
 	g.perOperation("bridge/calls/sequential", "1,000 calls in a loop", s, calls, fmt.Sprintf(cellCalls, calls))
 	g.perOperation("bridge/calls/parallel", "64 calls in one Promise.all", s, 64, fmt.Sprintf(cellParallel, 64))
 	g.perOperation("bridge/calls/search", "search in a loop", s, 100, "let n = 0;\nfor (let i = 0; i < 100; i++) n += (await tools.search('thing 7')).length;\nreturn n;")
@@ -82,6 +83,21 @@ func measureCalls(ctx context.Context, r *runner, s *station) error {
 	return g.run(ctx)
 }
 
+// measureNames is what a cell pays for each tool that it names, before it calls any.
+func measureNames(ctx context.Context, r *runner, s *station) error {
+	g := r.group("bridge/names", "A cell that names tools and calls none")
+	g.share = 0.1
+	for n, code := range []string{"return 1;", "tool_0;\nreturn 1;", "tool_0;\ntool_1;\nreturn 1;", "tool_0;\ntool_1;\ntool_2;\ntool_3;\nreturn 1;"} {
+		if n == 3 {
+			n = 4
+		}
+		g.add(fmt.Sprintf("bridge/names/%d", n), fmt.Sprintf("%d tools named", n), func(times int) (float64, error) {
+			return timed(times, func() error { _, err := s.exec(ctx, code); return err })
+		})
+	}
+	return g.run(ctx)
+}
+
 // measureBatches is how the cost of a call falls with the number that are made at once.
 func measureBatches(ctx context.Context, r *runner, s *station) error {
 	g := r.group("bridge/batch", "Calls made at once, each")
@@ -101,7 +117,7 @@ var payloadSizes = []int{16, 256, 4 << 10, 64 << 10, 1 << 20}
 
 func measurePayloads(ctx context.Context, r *runner, s *station) error {
 	g := r.group("bridge/payload", "A call with a string there and back")
-	g.share = 0.25
+	g.share = 0.2
 	for _, size := range payloadSizes {
 		if (r.options.tiny || r.options.Quick) && size > 64<<10 {
 			continue

@@ -176,7 +176,7 @@ func (g *group) warm(ctx context.Context) error {
 			n = m.n
 		}
 		begin := time.Now()
-		for {
+		for runs := 1; ; runs++ {
 			start := time.Now()
 			_, err := m.run(n)
 			if err != nil && m.Subject != ours {
@@ -195,7 +195,8 @@ func (g *group) warm(ctx context.Context) error {
 					continue
 				}
 			}
-			if r.options.tiny || time.Since(begin) >= r.warmTime() {
+			// The first run may have compiled something, so its time says nothing, unless it says that there is none to lose.
+			if r.options.tiny || time.Since(begin) >= r.warmTime() && (runs > 1 || spent > 5*time.Second) {
 				m.n = n
 				if !fixed && !r.options.tiny {
 					m.n = max(1, int(float64(n)*float64(batchTime)/float64(spent)))

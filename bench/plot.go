@@ -37,6 +37,7 @@ type scale struct {
 	low, high   float64 // values
 	from, to    float64 // positions
 	logarithmic bool
+	binary      bool // of bytes: marked at powers of four
 }
 
 func (c scale) at(v float64) float64 {
@@ -66,7 +67,7 @@ func logScale(values []float64, from, to float64) scale {
 		middle := math.Sqrt(low * high)
 		low, high = middle/2, middle*2
 	}
-	return scale{low, high, from, to, true}
+	return scale{low: low, high: high, from: from, to: to, logarithmic: true}
 }
 
 // ticks are where the scale is marked: powers of ten, and 2 and 5 times those where there is room.
@@ -81,6 +82,21 @@ func (c scale) ticks() []float64 {
 		var out []float64
 		for v := 0.0; v <= c.high*1.0001; v += step {
 			out = append(out, v)
+		}
+		return out
+	}
+	if c.binary {
+		var out []float64
+		for v := 1.0; v <= c.high; v *= 4 {
+			if v >= c.low {
+				out = append(out, v)
+			}
+		}
+		for len(out) > 7 {
+			for i := range (len(out) + 1) / 2 {
+				out[i] = out[2*i]
+			}
+			out = out[:(len(out)+1)/2]
 		}
 		return out
 	}
@@ -170,7 +186,6 @@ type axes struct {
 	xTitle string
 	logX   bool
 	logY   bool
-	zero   bool // a straight y axis begins at zero
 }
 
 // lines draws curves with a band for their intervals.
@@ -188,7 +203,7 @@ func lines(title string, a axes, curves []curve) string {
 	x.logarithmic = a.logX
 	y := logScale(ys, top+height, top)
 	if !a.logY {
-		y = scale{0, maximum(ys) * 1.1, top + height, top, false}
+		y = scale{high: maximum(ys) * 1.1, from: top + height, to: top}
 	}
 	for _, t := range y.ticks() {
 		s.line(left, y.at(t), plotWidth-right, y.at(t), "grid")
@@ -254,6 +269,7 @@ func bars(title string, groups []barGroup, names []string, unit Unit) string {
 	const bar, gap = 15, 10
 	s := &svg{width: plotWidth, height: float64(rows*bar + len(groups)*gap + 60)}
 	x := logScale(values, labelRoom-80, plotWidth-valueRoom)
+	x.binary = unit == Bytes
 	bottom := s.height - 56
 	for _, t := range x.ticks() {
 		s.line(x.at(t), 0, x.at(t), bottom, "grid")

@@ -100,14 +100,23 @@ func plotsOf(s Suite) []plot {
 			add("Size of a suspended cell", "The whole linear memory, and the delta against the image by codec.",
 				bars("Size of a suspended cell by workload and codec", groups, snapshotNames, Bytes))
 		}
+		for _, what := range []struct{ kind, title, note string }{
+			{"encode", "Taking a snapshot", "Find the delta, pack it, encode it; by what the cell keeps on its heap."},
+			{"decode", "Going on with a snapshot", "Decode it, unpack it, restore an instance, give the instance back."},
+		} {
+			if curves := snapshotCurves(s, what.kind); curves != nil {
+				add(what.title, what.note, lines(what.title, axes{bytesLabel, nsLabel, "live data in the cell", true, true}, curves))
+			}
+		}
+		return plots
 	}
 	switch s.Name {
 	case "bridge":
 		if c := series(s, "codemode", "bridge/payload/", sizeOf); c != nil {
-			add("A call by size of its payload", "A string there and back.", lines("Time of a call by size of its payload", axes{bytesLabel, nsLabel, "bytes each way", true, true, false}, []curve{*c}))
+			add("A call by size of its payload", "A string there and back.", lines("Time of a call by size of its payload", axes{bytesLabel, nsLabel, "bytes each way", true, true}, []curve{*c}))
 		}
 		if c := series(s, "codemode", "bridge/batch/", strconv.Atoi); c != nil {
-			add("A call by how many are made at once", "16 run at once by default; the rest wait their turn.", lines("Time of a call by how many are made at once", axes{plainLabel, nsLabel, "calls in one Promise.all", true, false, true}, []curve{*c}))
+			add("A call by how many are made at once", "16 run at once by default; the rest wait their turn.", lines("Time of a call by how many are made at once", axes{plainLabel, nsLabel, "calls in one Promise.all", true, false}, []curve{*c}))
 		}
 	case "scale":
 		var curves []curve
@@ -118,7 +127,7 @@ func plotsOf(s Suite) []plot {
 			}
 		}
 		if curves != nil {
-			add("A cell by number of tools in the catalog", "", lines("Time of a cell by number of tools", axes{plainLabel, nsLabel, "tools", true, true, false}, curves))
+			add("A cell by number of tools in the catalog", "", lines("Time of a cell by number of tools", axes{plainLabel, nsLabel, "tools", true, true}, curves))
 		}
 		return plots
 	case "processors":
@@ -136,7 +145,7 @@ func plotsOf(s Suite) []plot {
 		}
 		if curves != nil {
 			add("Throughput by number of goroutines", "Against one goroutine. The spinning loop shares nothing: no other work can gain more.",
-				lines("Throughput by number of goroutines", axes{plainLabel, timesLabel, "goroutines", true, false, true}, curves))
+				lines("Throughput by number of goroutines", axes{plainLabel, timesLabel, "goroutines", true, false}, curves))
 		}
 		return plots
 	}
@@ -159,7 +168,10 @@ func groupsOf(s Suite) []caseGroup {
 	titles := map[string]string{
 		"start/cell": "A cell: return 1+2", "start/history": "A small cell by what ran in its engine before", "start/language": "The same 50 lines in both languages",
 		"start/process": "From a process's start to its first result", "suspend/exec": "exec until waiting", "suspend/wait": "wait until completed",
-		"bridge/calls": "Tool calls, each", "bridge/output": "What a cell emits, each", "compute": "JavaScript benchmark, all kernels",
+		"bridge/calls": "Tool calls, each", "bridge/names": "A cell that names tools and calls none",
+		"limits/metering-small": "Fuel beside the epoch: return 1+2", "limits/metering-loop": "Fuel beside the epoch: a loop of 20,000 steps",
+		"limits/bounds": "The size of a limit that a cell does not come near", "limits/pool": "A cell by how many instances an engine may have",
+		"limits/park": "A cell that waits 5 ms for a timer, by when it gives its instance up", "bridge/output": "What a cell emits, each", "compute": "JavaScript benchmark, all kernels",
 	}
 	var groups []caseGroup
 	index := map[string]int{}
@@ -239,6 +251,25 @@ func snapshotBars(s Suite) []barGroup {
 		}
 	}
 	return groups
+}
+
+// snapshotCurves are the times of a codec by the size of the heap.
+func snapshotCurves(s Suite, kind string) []curve {
+	var curves []curve
+	for i, codec := range codecs {
+		c := curve{name: codec.name, class: fmt.Sprintf("s%d", i)}
+		for _, w := range snapshotWorkloads {
+			for _, k := range s.Cases {
+				if w.tools == 20 && w.name != "empty" && k.ID == "snapshot/"+w.name+"/"+kind+"/"+codec.name {
+					c.points = append(c.points, point{float64(max(w.heap, 4<<10)), k.P50, k.Low, k.High})
+				}
+			}
+		}
+		if len(c.points) > 1 {
+			curves = append(curves, c)
+		}
+	}
+	return curves
 }
 
 // comparisonRow is a peer beside codemode in one thing.
