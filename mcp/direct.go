@@ -37,7 +37,7 @@ func (s *Server) refreshDirect() {
 		seen := e.ID() + string(mustMarshal(definition))
 		now[name] = seen
 		if s.direct[name] != seen {
-			s.sdk.AddTool(definition, s.callDirect(e))
+			s.addDirect(definition, s.callDirect(e))
 		}
 	}
 	for name := range s.direct {
@@ -46,6 +46,20 @@ func (s *Server) refreshDirect() {
 		}
 	}
 	s.direct = now
+}
+
+// addDirect publishes a tool. The SDK panics on schemas that it does not like, and these may come from a server: such a
+// tool is published without them.
+func (s *Server) addDirect(definition *sdk.Tool, handler sdk.ToolHandler) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			s.log.Warn().Str("tool", definition.Name).Interface("problem", problem).Msg("a direct tool is published without its schemas")
+			plain := *definition
+			plain.InputSchema, plain.OutputSchema = json.RawMessage(`{"type":"object"}`), nil
+			s.sdk.AddTool(&plain, handler)
+		}
+	}()
+	s.sdk.AddTool(definition, handler)
 }
 
 func directDefinition(e *catalog.Entry, name string) *sdk.Tool {

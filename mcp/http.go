@@ -56,7 +56,8 @@ type HTTPServer struct {
 }
 
 // ListenHTTP listens on an address such as 127.0.0.1:8931 and serves MCP clients over streamable HTTP, each in a session
-// of its own. Port 0 takes a free one. It returns at once; Wait and Close end it.
+// of its own. Port 0 takes a free one. It returns at once; Wait, Close and the server's Close
+// end it.
 func (s *Server) ListenHTTP(address string, options *HTTPOptions) (*HTTPServer, error) {
 	var o HTTPOptions
 	if options != nil {
@@ -78,7 +79,15 @@ func (s *Server) ListenHTTP(address string, options *HTTPOptions) (*HTTPServer, 
 	mux.Handle(o.Path, s.Handler(&o))
 	h.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-	go func() { h.done <- h.http.Serve(listener) }() // ended by Close
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		listener.Close()
+		return nil, errServerClosed
+	}
+	s.listens = append(s.listens, h)
+	s.mu.Unlock()
+	go func() { h.done <- h.http.Serve(listener) }() // ended by Close, of the server too
 	s.log.Info().Str("url", h.URL()).Msg("serving MCP over HTTP")
 	return h, nil
 }

@@ -223,6 +223,7 @@ func (s *rawServer) list(m rawMessage) {
 			tools = append(tools, string(text))
 		}
 		tools = append(tools, `{"name":7}`, `"no tool"`, `{"name":"bad-schema","inputSchema":{"type":"nonsense"}}`, tool("a-b"),
+			`{"name":"bad-header","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"Bad Header\r\n"}}}}`,
 			`{"name":"draft4","inputSchema":{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"},"outputSchema":7,"annotations":{"title":"Four"}}`)
 		s.result(m, `{"tools":[`+strings.Join(tools, ",")+`]}`)
 		return

@@ -59,6 +59,7 @@ type Server struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*sdk.ServerSession]*session
+	listens  []*HTTPServer
 }
 
 // listWait is how long the first tools/list waits for servers: clients ask once, at their start, and most never again.
@@ -264,7 +265,7 @@ func (m *Media) block() sdk.Content {
 	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: m.URI, MIMEType: m.MIMEType, Blob: m.Data}}
 }
 
-// Close ends every session, cancels their runs, and returns when nothing of the server runs any more. A second Close
+// Close stops listening, ends every session, cancels their runs, and returns when nothing of the server runs any more. A second Close
 // waits for the first.
 func (s *Server) Close() error {
 	s.mu.Lock()
@@ -273,6 +274,7 @@ func (s *Server) Close() error {
 	for _, session := range s.sessions {
 		sessions = append(sessions, session)
 	}
+	listens := s.listens
 	s.mu.Unlock()
 	s.cancel(errServerClosed)
 	for _, session := range sessions {
@@ -280,6 +282,9 @@ func (s *Server) Close() error {
 	}
 	for client := range s.sdk.Sessions() { // those too that have not said that they are initialized
 		_ = client.Close()
+	}
+	for _, h := range listens {
+		_ = h.Close()
 	}
 	s.wg.Wait()
 	return nil

@@ -486,6 +486,33 @@ func TestDirectTools(t *testing.T) {
 	}
 }
 
+// Schemas and descriptions of a hostile server do not keep the direct tools beside them from being there.
+func TestHostileDirectTools(t *testing.T) {
+	r := newRig(t, ServerOptions{Direct: []string{"evil__bad-header", "evil__bad-schema", "evil__then", "ping"}}, limits.Limits{}, rawConfig(t, "evil", "hostile"))
+	session := r.pipes(t, newClient(nil))
+	listed, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(listed.Tools) != 6 {
+		t.Errorf("%d tools, want 6", len(listed.Tools))
+	}
+	for _, tool := range listed.Tools {
+		if (tool.Name == "exec" || tool.Name == "wait") && strings.Contains(tool.Description, "pwned") {
+			t.Errorf("the description of %s has text of the server", tool.Name)
+		}
+	}
+	for _, code := range []string{`return (await MCP.evil) === MCP.evil`, `return typeof MCP.evil.then`, `return Object.keys(MCP.evil).length > 10`} {
+		if a := runCell(t, session, code); a.Status != "completed" {
+			t.Errorf("%s: %s %s", code, a.Status, a.Error)
+		}
+	}
+	a := runCell(t, session, `return (await API.read("mcp/evil.d.ts")).content`)
+	if a.Status != "completed" || strings.Contains(a.text, "<|im_start|>") || strings.Count(a.text, markerWord) != 2 {
+		t.Errorf("the declarations of a hostile server: %s %s", a.Status, a.text)
+	}
+}
+
 func TestListChangedReachesTheClient(t *testing.T) {
 	r := newRig(t, ServerOptions{}, limits.Limits{}, rawConfig(t, "raw", ""))
 	changed := make(chan struct{}, 10)

@@ -241,6 +241,54 @@ func TestCrashIsOneFailureAndTheServerComesBack(t *testing.T) {
 	}
 }
 
+func TestKilledServerComesBack(t *testing.T) {
+	_, c := connectRaw(t, nil, rawConfig(t, "raw", ""))
+	var pid int
+	fmt.Sscan(callText(t, entry(t, c, "raw", "pid"), "{}"), &pid)
+	slow, lost := entry(t, c, "raw", "slow"), make(chan error, 1)
+	go func() {
+		_, err := slow.Run(context.Background(), &catalog.Call{Input: json.RawMessage(`{"ms":20000}`)})
+		lost <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, <-lost, CodeLost)
+	var again int
+	fmt.Sscan(callText(t, entry(t, c, "raw", "pid"), "{}"), &again)
+	if again == pid || again == 0 {
+		t.Errorf("process %d, then %d", pid, again)
+	}
+}
+
+// Many callers, a server that dies under them, and one that does not: every call ends with its own answer or an error.
+func TestHammer(t *testing.T) {
+	_, c := connectRaw(t, nil, rawConfig(t, "shaky", ""), rawConfig(t, "firm", ""))
+	shaky, firm, crash := entry(t, c, "shaky", "echo"), entry(t, c, "firm", "echo"), entry(t, c, "shaky", "crash")
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for i := range 40 {
+				input := fmt.Sprintf(`{"zeta":"%d-%d"}`, n, i)
+				if n == 0 && i%20 == 10 {
+					crash.Run(context.Background(), &catalog.Call{})
+				}
+				for _, e := range []*catalog.Entry{firm, shaky} {
+					result, err := e.Run(context.Background(), &catalog.Call{Session: "s", Input: json.RawMessage(input)})
+					switch {
+					case err != nil && e == firm:
+						t.Errorf("firm: %v", err)
+					case err == nil && string(result.Value) != `{"content":[{"type":"text","text":`+string(mustMarshal("echo "+input))+`}]}`:
+						t.Errorf("%s: %s", input, result.Value)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestDownServersAreEntriesWithAnError(t *testing.T) {
 	missing := ServerConfig{Name: "missing", Transport: TransportStdio, Command: "/no/such/program", Timeout: time.Second, StartTimeout: time.Second}
 	mute := rawConfig(t, "mute", "mute")
