@@ -719,6 +719,7 @@ static void set_part(url *u, enum part part, slice s) {
     if (u->opaque) return;
     u->path.len = 0;
     start_path(u, s);
+    if (!u->path.len && !u->has_host) buffer_puts(&u->path, "/"); /* else it would become opaque */
     return;
   case SEARCH:
     u->has_query = s.len > 0;

@@ -38,8 +38,8 @@ export interface Host {
   text(value: unknown): void;
   json(value: unknown): void;
   entries(listing: 0 | 1): Description[];
-  files(prefix: string): unknown[] | undefined;
-  file(path: string): { path: string; content: string } | undefined;
+  files(prefix: string): unknown[] | string | undefined; // a string says what is wrong
+  file(path: string): { path: string; content: string } | string | undefined; // a string says what is wrong
   save(value: unknown): Promise<unknown>;
   load(id: string): Promise<unknown>;
   drop(id: string): Promise<unknown>;

@@ -8,7 +8,7 @@ import { makeConsole } from "./console";
 import { makeCrypto } from "./crypto";
 import type { Binding, Description, Host, Node } from "./host";
 import {
-  apply, create, defineProperty, fixed, freeze, getOwnPropertyDescriptor, invalid, isInteger, ownKeys, put, StringOf, trim,
+  apply, create, defineProperty, fixed, freeze, getOwnPropertyDescriptor, includes, invalid, isInteger, ownKeys, put, slice, StringOf, trim,
 } from "./primordials";
 import { makePerformance, makeTimers } from "./timers";
 import { makeURL } from "./url";
@@ -55,7 +55,14 @@ export default function boot(host: Host) {
     return handle(name, said(description, "source") === "mcp" ? 2 : 1, name, description);
   }
 
+  const namespaces = "namespaces.";
+
   function materialise(path: string, node: Node): unknown {
+    // A namespace is one object, under both of its names.
+    if (slice(path, 0, namespaces.length) === namespaces) {
+      const name = slice(path, namespaces.length);
+      if (!includes(name, ".")) return (global as Record<string, unknown>)[name];
+    }
     switch (said(node, "kind")) {
       case "tool": {
         const binding: Binding = said(node, "binding") ?? 0;
@@ -81,7 +88,8 @@ export default function boot(host: Host) {
   }
 
   function search(query: unknown, options: unknown, surface: 0 | 1, convert?: (hits: Description[]) => unknown): Promise<unknown[]> {
-    if (typeof query !== "string") return invalid("search needs its query as a string, for example search(\"send mail\")");
+    if (typeof query !== "string")
+      return invalid(`the query must be a string, for example await ${surface ? "catalog" : "tools"}.search("send mail")`);
     const limit = limitOf(options);
     if (typeof limit === "string") return invalid(limit);
     return host.search(query, limit, surface, convert);
@@ -131,7 +139,8 @@ export default function boot(host: Host) {
   fixed(API, "list", async function list(prefix?: unknown) {
     if (prefix !== undefined && prefix !== null && typeof prefix !== "string") return invalid("API.list takes a path prefix as a string");
     const files = host.files((prefix as string) ?? "");
-    if (files === undefined) return invalid(`not a path of API files: ${prefix}`);
+    if (files === undefined) return invalid("API.list found nothing there");
+    if (typeof files === "string") return invalid(files);
     const result = create(null);
     result.files = deepFreeze(files);
     return result;
@@ -139,7 +148,8 @@ export default function boot(host: Host) {
   fixed(API, "read", async function read(path: unknown) {
     if (typeof path !== "string" || trim(path) === "") return invalid("API.read needs the path of a file, as API.list gives it");
     const file = host.file(path);
-    if (file === undefined) return invalid(`no such API file: ${path}`);
+    if (file === undefined) return invalid("API.read found nothing there");
+    if (typeof file === "string") return invalid(file);
     return freeze(file);
   });
 
@@ -184,6 +194,23 @@ export default function boot(host: Host) {
       set: (value) => {
         if (typeof value === "number") apply(set!, Error, [value]);
       },
+      configurable: true,
+    });
+  }
+
+  // An error's stack begins with its name and message, as models know it; the engine's has frames alone.
+  const stack = getOwnPropertyDescriptor(Error.prototype, "stack");
+  if (stack && stack.get) {
+    const { get, set } = stack;
+    defineProperty(Error.prototype, "stack", {
+      get(this: Error) {
+        const frames = apply(get, this, []);
+        if (typeof frames !== "string") return frames;
+        const name = this.name === undefined ? "Error" : StringOf(this.name);
+        const message = this.message === undefined ? "" : StringOf(this.message);
+        return (name && message ? name + ": " + message : name + message) + "\n" + frames;
+      },
+      set,
       configurable: true,
     });
   }

@@ -17,7 +17,8 @@ export const DOMExceptionOf = DOMException;
 export const stringify = JSON.stringify;
 export const now = Date.now;
 
-const { slice: sliceText, toLowerCase, trim: trimText } = String.prototype;
+const { includes: includesText, slice: sliceText, toLowerCase, trim: trimText } = String.prototype;
+export const includes = (text: string, part: string): boolean => apply(includesText, text, [part]);
 export const slice = (text: string, from: number, to?: number): string => apply(sliceText, text, [from, to]);
 export const lower = (text: string): string => apply(toLowerCase, text, []);
 export const trim = (text: string): string => apply(trimText, text, []);
