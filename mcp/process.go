@@ -35,12 +35,10 @@ type process struct {
 	stderr *tail
 	lines  *lineReader
 
-	exited    chan struct{} // closed when the program has ended and was reaped
-	exitErr   error         // of Wait; read it after exited
-	closing   sync.Once
-	closed    chan struct{} // closed when Close is done
-	graceful  time.Duration // closeGrace and terminateGrace, shorter in tests
-	terminate time.Duration
+	exited  chan struct{} // closed when the program has ended and was reaped
+	exitErr error         // of Wait; read it after exited
+	closing sync.Once
+	closed  chan struct{} // closed when close is done
 }
 
 // startProcess starts the program. It does not end with any context: only close ends it.
@@ -55,8 +53,7 @@ func startProcess(s *ServerConfig, maxMessage int, noise func(line string), stde
 		stdin.Close()
 		return nil, err
 	}
-	p := &process{stdin: stdin, stdout: stdout, stderr: &tail{line: stderr}, exited: make(chan struct{}), closed: make(chan struct{}),
-		graceful: closeGrace, terminate: terminateGrace}
+	p := &process{stdin: stdin, stdout: stdout, stderr: &tail{line: stderr}, exited: make(chan struct{}), closed: make(chan struct{})}
 	p.lines = newLineReader(stdout, maxMessage, noise)
 	p.cmd = exec.Command(s.Command, s.Args...)
 	p.cmd.Env = programEnvironment(s)
@@ -112,9 +109,9 @@ func (p *process) close() {
 	p.closing.Do(func() {
 		defer close(p.closed)
 		p.stdin.Close()
-		if !p.within(p.graceful) {
+		if !p.within(closeGrace) {
 			signalGroup(p.cmd.Process, terminateSignal)
-			if !p.within(p.terminate) {
+			if !p.within(terminateGrace) {
 				signalGroup(p.cmd.Process, killSignal)
 				p.within(killGrace)
 			}

@@ -152,16 +152,16 @@ func (s *Server) Refresh() {
 	s.refreshDirect()
 }
 
-// missing lists servers that are configured and down.
+// missing lists servers that could not be connected to yet. One that was there before is expected back; its tools stay.
 func (s *Server) missing() []string {
 	u := s.options.Upstream
 	if u == nil {
 		return nil
 	}
 	var names []string
-	for _, status := range u.Status() {
-		if status.State == StateDown && status.Starts == 0 {
-			names = append(names, status.ID)
+	for _, server := range u.servers {
+		if server.neverReady() {
+			names = append(names, server.safe)
 		}
 	}
 	return names

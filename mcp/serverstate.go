@@ -84,6 +84,18 @@ func (s *server) status() ServerStatus {
 	return status
 }
 
+// neverReady says that connecting was tried, and has not succeeded once. It does not change with every new attempt.
+func (s *server) neverReady() bool {
+	select {
+	case <-s.tried:
+	default:
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.starts == 0
+}
+
 // supervise connects and connects again until the upstream is closed.
 func (s *server) supervise() {
 	ctx := s.up.ctx
