@@ -32,8 +32,8 @@ func measureStart(ctx context.Context, r *runner) error {
 
 // unseen makes texts that no cache has seen.
 func (s *station) unseen(text func(n int) string) string {
-	s.sets++
-	return text(int(s.sets))
+	s.texts++
+	return text(s.texts)
 }
 
 func measureCells(ctx context.Context, r *runner, s *station) error {

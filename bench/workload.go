@@ -150,7 +150,7 @@ type station struct {
 	*host.Host
 	gate  *gate
 	scope host.Scope
-	sets  int64 // how many cells used a text that no cache knows
+	texts int // how many cells had a text that no cache knew
 }
 
 // newStation makes a host of n tools on an engine.
