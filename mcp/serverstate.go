@@ -151,6 +151,7 @@ func (s *server) firstTry() {
 	case <-s.tried:
 	default:
 		close(s.tried)
+		s.up.notify() // neverReady may be true from now on
 	}
 }
 
