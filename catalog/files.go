@@ -38,9 +38,10 @@ func errPath(path string) *Error {
 // folder: mcp/git does not match mcp/gitHub.d.ts. Nothing is rendered. A malformed prefix is an *Error with
 // CodeInvalidInput.
 func (v *View) Files(prefix string) ([]File, error) {
-	prefix, ok := cleanPath(prefix)
+	given := prefix
+	prefix, ok := cleanPath(given)
 	if !ok {
-		return nil, errPath(prefix)
+		return nil, errPath(given)
 	}
 	files := []File{}
 	add := func(f File) {

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"codemode/catalog"
 	"codemode/guestabi"
@@ -164,6 +165,9 @@ func (c *cell) Resolve(path string) (string, bool) {
 	if ok {
 		return node{Kind: "tool", Binding: guestabi.ByCallable, Name: entry.CallableName(), Description: entry.Handle()}.text()
 	}
+	if path == "namespaces" {
+		return node{Kind: "namespace"}.text()
+	}
 	n, ok := c.view.Resolve(path)
 	if !ok {
 		return "", false
@@ -224,13 +228,43 @@ type file struct {
 	Bytes       int    `json:"bytes,omitempty"`
 }
 
+// resultsFile declares the guest's results.
+var resultsFile = func() file {
+	f := file{Path: "results.d.ts", Description: "Values kept for later cells", Content: `/** A value that was kept. bytes is its size as JSON, count the length of a list or the number of an object's keys. */
+interface ResultReference { id: string; bytes: number; count: number; shape: string; preview: string; previewTruncated: boolean }
+declare const results: {
+  /** Keeps a JSON value for later cells of this session: at most 64, and 10 MiB together by default. */
+  save(value: unknown): Promise<ResultReference>;
+  /** A copy of a kept value. Rejects where there is none under this id. */
+  load(id: string): Promise<unknown>;
+  /** Drops a kept value. */
+  delete(id: string): Promise<true>;
+};
+`}
+	f.Bytes = len(f.Content)
+	return f
+}()
+
+// refusal tells the guest what is wrong with a path: a string in place of the list or the file.
+func refusal(err error) (string, bool) {
+	e := asToolError(err)
+	if e == nil {
+		return "", false
+	}
+	text, err := marshal(e.Message)
+	return string(text), err == nil
+}
+
 // Files is guestabi.Bridge's.
 func (c *cell) Files(prefix string) (string, bool) {
 	found, err := c.view.Files(prefix)
 	if err != nil {
-		return "", false
+		return refusal(err)
 	}
 	list := []file{}
+	if clean := strings.Trim(strings.TrimSpace(prefix), "/"); clean == "" || clean == resultsFile.Path {
+		list = append(list, file{Path: resultsFile.Path, Description: resultsFile.Description, Bytes: len(resultsFile.Content)})
+	}
 	for _, f := range found {
 		c.untrusted = c.untrusted || f.Untrusted
 		list = append(list, file{Path: f.Path, Description: f.Description, Bytes: f.Bytes})
@@ -241,9 +275,13 @@ func (c *cell) Files(prefix string) (string, bool) {
 
 // File is guestabi.Bridge's.
 func (c *cell) File(path string) (string, bool) {
+	if strings.Trim(strings.TrimSpace(path), "/") == resultsFile.Path {
+		text, err := marshal(resultsFile)
+		return string(text), err == nil
+	}
 	f, err := c.view.ReadFile(path)
 	if err != nil {
-		return "", false
+		return refusal(err)
 	}
 	c.untrusted = c.untrusted || f.Untrusted
 	if f.Describes {

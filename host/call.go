@@ -14,8 +14,19 @@ import (
 )
 
 // runCall runs a tool call on a goroutine of its own, from look-up to answer.
-func (c *cell) runCall(ctx context.Context, r *request) {
+//
+// Sequential tools of a cell run in the order in which the cell asked: before, where set, ends when the last one has.
+func (c *cell) runCall(ctx context.Context, r *request, before, done chan struct{}) {
 	defer c.host.active.Done()
+	if done != nil {
+		defer close(done)
+	}
+	if before != nil {
+		select {
+		case <-before:
+		case <-ctx.Done():
+		}
+	}
 	started := time.Now()
 	ctx, observed := c.host.observe.call(ctx)
 	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: fmt.Sprintf("%s:%d", c.id, r.order), Input: r.input, Location: c.location(r.site)}
@@ -64,6 +75,14 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 	r.entry, r.tool = entry, entry.CallableName()
 	c.mu.Unlock()
 	call.Entry, call.Input = entry, input
+	c.counts.call.Add(1)
+	if current := c.host.options.Catalog; !current.Holds(entry) {
+		// A tool that was replaced since the cell started is the one that the cell knows; one that was taken out must
+		// not run any more.
+		if _, err := current.Snapshot().View(nil).Lookup(entry.ID()); err != nil && entry.Source() != catalog.SourceMCP {
+			return nil, false, &catalog.Error{Code: catalog.CodeInvalidInput, Message: fmt.Sprintf("Tool %q was taken out of the catalog after the cell started.", entry.CallableName())}
+		}
+	}
 	hooks := c.host.options.Hooks
 	for _, h := range hooks {
 		if h.Before == nil {
@@ -134,8 +153,7 @@ func (c *cell) target(r *request) (entry *catalog.Entry, input, local json.RawMe
 	switch r.binding {
 	case guestabi.ByReference:
 		if entry, err = c.view.Lookup(r.tool); err != nil {
-			// Handles carry callable names, and models pass them on.
-			if e, ok := c.view.Callable(r.tool); ok {
+			if e := c.byCallableName(r.tool); e != nil {
 				entry, err = e, nil
 			}
 		}
@@ -171,6 +189,36 @@ func (c *cell) target(r *request) (entry *catalog.Entry, input, local json.RawMe
 	}
 	input, err = entry.Input([]json.RawMessage{r.input})
 	return entry, input, nil, err
+}
+
+// byCallableName finds a tool that a reference names by its callable name: handles carry those, and models pass them on.
+// A name that is also a tool's own was looked up as that before, and is ambiguous.
+func (c *cell) byCallableName(reference string) *catalog.Entry {
+	if e, ok := c.view.Callable(reference); ok && e.Name() != reference {
+		return e
+	}
+	return nil
+}
+
+// sequential gives the tool that a call runs, where it is one that must not overlap with others of its lane.
+func (c *cell) sequential(r *request) (lane string, ok bool) {
+	var entry *catalog.Entry
+	switch r.binding {
+	case guestabi.ByReference:
+		entry, _ = c.view.Lookup(r.tool)
+		if entry == nil {
+			entry = c.byCallableName(r.tool)
+		}
+	case guestabi.ByCallable:
+		entry, _ = c.view.Callable(r.tool)
+	case guestabi.ByPath:
+		n, _ := c.view.Resolve(r.tool)
+		entry = n.Entry
+	}
+	if entry == nil || !entry.Sequential() {
+		return "", false
+	}
+	return entry.Tool().Lane, true
 }
 
 // approval is how a tool asks a person; nil where nobody can be asked. The cell's deadline stands still meanwhile.
@@ -236,7 +284,7 @@ func (c *cell) describeTool(r *request) (json.RawMessage, error) {
 	case guestabi.ByReference:
 		entry, err := c.view.Lookup(r.tool)
 		if err != nil {
-			if e, ok := c.view.Callable(r.tool); ok {
+			if e := c.byCallableName(r.tool); e != nil {
 				return e.Describe(true), nil
 			}
 			return nil, err

@@ -37,8 +37,10 @@ type cell struct {
 	parked     *quickjs.Snapshot // in place of vm
 	cannotPark bool              // its snapshot is over the limit: it keeps its instance
 	ran        bool              // the body was run
+	noted      bool              // the notes were given
 	output     *limits.Output
 	frontier   []*request // what the cell asked in this step
+	stoppedAt  string     // the stack of a cell that was told to stop
 	broken     error      // what the cell asked and must not: it ends when the step ends
 	done       bool       // the main promise is fulfilled
 	value      json.RawMessage
@@ -69,7 +71,8 @@ type cell struct {
 	inbox   int64      // bytes of these answers
 	wake    chan struct{}
 	tools   []toolUse
-	expires time.Time // while suspended
+	lanes   map[string]chan struct{} // closed when the last sequential call of a lane has ended
+	expires time.Time                // while suspended
 	expiry  *time.Timer
 
 	// The clock of the deadline stands still while the host asks a person.
@@ -215,6 +218,11 @@ func (c *cell) vmOptions(deadline time.Time) quickjs.Options {
 // step takes in what a run of the VM came to, and dispatches what the cell asked in it.
 func (c *cell) step(out guestabi.Outcome, err error) *Result {
 	if err != nil {
+		if out.State == guestabi.Stopped {
+			var where guestabi.Thrown
+			json.Unmarshal(out.Payload, &where)
+			c.stoppedAt = where.Stack
+		}
 		return c.fail(err)
 	}
 	if out.State == guestabi.Fulfilled && len(out.Payload) > 0 {
@@ -238,10 +246,10 @@ func (c *cell) complete() *Result {
 	if c.truncated {
 		size++ // at least
 	}
-	fitted := c.output.Fit(c.value, size)
-	if fitted.Truncated && c.host.options.StrictOutput {
+	if c.host.options.StrictOutput && !c.output.Fits(size) {
 		return c.fail(&limits.Error{Limit: limits.BreachOutput, Allowed: c.limits.MaxOutputBytes})
 	}
+	fitted := c.output.Fit(c.value, size)
 	r := c.result(Completed)
 	r.Output, r.Value = fitted.Output, fitted.Value
 	if fitted.Truncated && string(fitted.Value) != string(c.value) {
@@ -255,9 +263,20 @@ func (c *cell) complete() *Result {
 // result starts a result.
 func (c *cell) result(status Status) *Result {
 	return &Result{
-		Status: status, Language: c.prepared.Language, Notes: c.prepared.Notes, ReplaySafe: c.restartSafe,
+		Status: status, Language: c.prepared.Language, Notes: c.notes(status), ReplaySafe: c.restartSafe,
 		Telemetry: c.telemetry(), Untrusted: c.untrusted,
 	}
+}
+
+// notes are given once, and the one about the returned value only with a value.
+func (c *cell) notes(status Status) []string {
+	if c.noted {
+		return nil
+	}
+	c.noted = true
+	return slices.DeleteFunc(slices.Clone(c.prepared.Notes), func(note string) bool {
+		return note == transpile.NoteReturned && (status != Completed || len(c.value) == 0 || string(c.value) == "null")
+	})
 }
 
 func (c *cell) telemetry() Telemetry {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"codemode/catalog"
 	"codemode/guestabi"
@@ -85,12 +86,13 @@ func (c *cell) fail(err error) *Result {
 	code, phase, message, limit := c.classify(err)
 	var location *transpile.Location
 	if limit != "" && c.vm != nil {
-		if stack := c.vm.Position(); stack != "" {
-			frames := c.frames(stack)
-			if len(frames) > 0 {
-				location = &frames[0].location
-				message += "\n" + renderFrames(frames) + location.Caret()
-			}
+		stack := c.stoppedAt
+		if stack == "" {
+			stack = c.vm.Position()
+		}
+		if frames := c.frames(stack); len(frames) > 0 {
+			location = &frames[0].location
+			message += "\n" + renderFrames(frames) + location.Caret()
 		}
 	}
 	if c.output == nil { // refused before it could emit
@@ -163,6 +165,12 @@ func (c *cell) failThrown(payload []byte) *Result {
 		code, phase = InvalidInput, PhaseInput
 	}
 	message, location := c.describeThrown(&thrown)
+	if list := c.rejections(); len(list) > 0 {
+		message += "\nRejected as well, with nothing to handle it:"
+		for i := range list {
+			message += "\n- " + c.headline(&list[i])
+		}
+	}
 	r := c.failed(code, phase, message)
 	r.Location = location
 	c.end(nil, r)
@@ -179,16 +187,9 @@ func (c *cell) failRejections() *Result {
 	if c.vm == nil {
 		return nil
 	}
-	text, err := c.vm.Rejections()
-	if err != nil {
-		return c.fail(err)
-	}
-	if text == "[]" {
+	list := c.rejections()
+	if len(list) == 0 {
 		return nil
-	}
-	var list []guestabi.Thrown
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return c.fail(err)
 	}
 	var b strings.Builder
 	if len(list) == 1 {
@@ -213,6 +214,22 @@ func (c *cell) failRejections() *Result {
 	return r
 }
 
+// rejections are the promises that are rejected with nobody to handle it.
+func (c *cell) rejections() []guestabi.Thrown {
+	if c.vm == nil {
+		return nil
+	}
+	text, err := c.vm.Rejections()
+	var list []guestabi.Thrown
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &list)
+	}
+	if err != nil {
+		c.host.log.Error().Str("run", c.id).Err(err).Msg("rejections cannot be read")
+	}
+	return list
+}
+
 // describeThrown is the text of a thrown value and where it was thrown.
 func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) {
 	frames := c.frames(t.Stack)
@@ -220,6 +237,9 @@ func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) 
 	message := c.headline(t)
 	if len(frames) > 0 {
 		location = &frames[0].location
+		if hint := c.notAFunction(t, *location); hint != "" {
+			message += ": " + hint
+		}
 		message += "\n" + renderFrames(frames) + location.Caret()
 	}
 	for cause, depth := t.Cause, 0; cause != nil && depth < 8; cause, depth = cause.Cause, depth+1 {
@@ -236,7 +256,13 @@ func (c *cell) headline(t *guestabi.Thrown) string {
 	line := t.Name
 	switch {
 	case t.Name == "" && t.Message == "" && t.Text == "" && len(t.Value) > 0:
+		var text string
+		if t.Value[0] == '"' && json.Unmarshal(t.Value, &text) == nil {
+			return text // a BigInt, a proxy: what JSON shows as text
+		}
 		return string(t.Value)
+	case t.Name == "" && t.Message == "" && t.Text == "":
+		return "an empty string was thrown"
 	case t.Name == "" && t.Message == "":
 		return t.Text
 	case t.Name != "" && t.Message != "":
@@ -247,6 +273,8 @@ func (c *cell) headline(t *guestabi.Thrown) string {
 	if hint := c.nearest(t); hint != "" {
 		line += ". " + hint
 	}
+	// Where a tool was called is what the frames say.
+	delete(t.Fields, "location")
 	if len(t.Fields) > 0 {
 		if fields, err := marshal(t.Fields); err == nil {
 			line += " " + string(fields)
@@ -290,6 +318,60 @@ var absent = map[string]string{
 	"Buffer": "Use Uint8Array and TextEncoder.", "window": "There is no browser here; globalThis is the global object.",
 	"document": "There is no browser here.", "fs": "There are no files here; call a tool.", "functions": "Tools are functions of their own: await name({...}).",
 	"search": "Use catalog.search(query).", "describe": "Use tools.describe(id).", "call": "Use tools.call(id, input).", "sleep": "Use await new Promise(r => setTimeout(r, ms)).",
+}
+
+var calledName = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)*\s*\(`)
+
+// notAFunction says what was called that is not a function, as far as the source line tells, and what may have been
+// meant.
+func (c *cell) notAFunction(t *guestabi.Thrown, at transpile.Location) string {
+	if t.Name != "TypeError" || t.Message != "not a function" || len(at.LineText) > 4*maxName {
+		return ""
+	}
+	// Of the calls on the line, the one around the column, or else the only one.
+	column := len(string(utf16.Decode(utf16.Encode([]rune(at.LineText))[:max(0, min(at.Column-1, len(utf16.Encode([]rune(at.LineText)))))])))
+	found := ""
+	calls := calledName.FindAllStringIndex(at.LineText, -1)
+	for _, m := range calls {
+		if m[0] <= column && column < m[1] || len(calls) == 1 {
+			found = strings.TrimSpace(strings.TrimSuffix(at.LineText[m[0]:m[1]], "("))
+		}
+	}
+	if found == "" {
+		return ""
+	}
+	hint := found
+	object, member, ok := strings.Cut(found, ".")
+	if !ok {
+		return hint
+	}
+	var names []string
+	switch object {
+	case "tools":
+		names = append(append(names, "search", "describe", "call", "callValue"), c.view.ToolNames()...)
+	case "catalog":
+		names = []string{"search", "all"}
+	case "console":
+		names = []string{"log", "info", "warn", "error", "debug", "table", "dir", "time", "timeEnd", "assert", "count", "group", "groupEnd", "trace"}
+	case "results":
+		names = []string{"save", "load", "delete"}
+	case "API":
+		names = []string{"list", "read"}
+	default:
+		if object == "MCP" || len(c.view.Children(object)) > 0 {
+			last := strings.LastIndex(found, ".")
+			names, object, member = c.view.Children(found[:last]), found[:last], found[last+1:]
+		}
+	}
+	if near := catalog.Closest(member, names, 3); len(near) > 0 {
+		for i, name := range near {
+			near[i] = object + "." + name
+		}
+		hint += ". Did you mean " + strings.Join(near, ", ") + "?"
+	} else if len(names) > 0 && len(names) <= 8 {
+		hint += ". There are " + object + "." + strings.Join(names, ", "+object+".")
+	}
+	return hint
 }
 
 // members are names of the guest API that are often written without the object they belong to.

@@ -28,7 +28,7 @@ func TestHammer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newTools()
-	h, err := New(&Options{Engine: engine, Catalog: c.Catalog, Limits: limits.Limits{MaxSuspendedCells: 1000, TimeoutMs: 2000, ParkAfterMs: 3}})
+	h, err := New(&Options{Engine: engine, Catalog: c.Catalog, Limits: limits.Limits{MaxSuspendedCells: 1000, TimeoutMs: 20_000, ParkAfterMs: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,11 +175,18 @@ func (c *cell) start(r *request) {
 	case r.isCall():
 		c.calls++
 		r.order = c.calls
-		c.counts.call.Add(1)
 		var ctx context.Context
 		ctx, r.cancel = context.WithCancel(c.ctx)
 		c.host.active.Add(1)
-		go c.runCall(ctx, r)
+		var before, done chan struct{}
+		if lane, ok := c.sequential(r); ok {
+			if c.lanes == nil {
+				c.lanes = map[string]chan struct{}{}
+			}
+			done = make(chan struct{})
+			before, c.lanes[lane] = c.lanes[lane], done
+		}
+		go c.runCall(ctx, r, before, done)
 	case r.method == methodSearch:
 		// The first search of a catalog builds its index; not while the cell's lock is held.
 		c.counts.search.Add(1)

@@ -118,6 +118,11 @@ func joined(entries []json.RawMessage, most int) []byte {
 // Bytes is the size of everything emitted, as compact JSON.
 func (o *Output) Bytes() int64 { return max(o.bytes, 2) }
 
+// Fits says whether everything emitted and a value of so many bytes fit the budget.
+func (o *Output) Fits(valueBytes int64) bool {
+	return !o.overflow && o.Bytes()+valueBytes <= int64(o.budget)
+}
+
 // Fitted is what of a cell's output and value goes into a result.
 type Fitted struct {
 	// Output has the entries that were not given out before, or one Marker for all there are.

@@ -61,7 +61,7 @@ func TestThrownValuesOfEveryKind(t *testing.T) {
 		{`throw "text"`, `text|`},
 		{`throw 5`, `5|`},
 		{`throw 10n`, `"10"|`},
-		{`throw Symbol("s")`, `a symbol: Symbol(s)|`},
+		{`throw Symbol("s")`, `Symbol(s)|`},
 		{`throw function f() {}`, `a function: f|`},
 		{`throw () => {}`, `a function|`},
 		{`throw [1, "a"]`, `[1,"a"]|`},

@@ -43,9 +43,10 @@ type VM struct {
 	runs     []pages.Run      // scratch
 
 	// While the guest runs; read from the tick as well, which is on the same thread.
-	broken   error     // what an import refused
-	reason   error     // why the cell must stop
-	softened time.Time // when it was first told to
+	broken   error         // what an import refused
+	reason   error         // why the cell must stop
+	softened time.Time     // when it was first told to
+	queued   time.Duration // how long this call waited for a thread, which is not the cell's fault
 
 	deadline atomic.Int64 // Unix nanoseconds, 0 for none
 	stopped  atomic.Pointer[error]
@@ -243,12 +244,14 @@ func (vm *VM) use(f func() error) error {
 	if vm.dead != nil {
 		return vm.dead
 	}
+	asked := time.Now()
 	if err := vm.engine.enter(vm.ctx, vm.variant); err != nil {
 		return err
 	}
 	defer vm.engine.leave(vm.variant)
 	vm.broken, vm.reason, vm.softened = nil, nil, time.Time{}
 	start := time.Now()
+	vm.queued = start.Sub(asked)
 	err := f()
 	vm.spent += time.Since(start)
 	if err != nil {
@@ -361,7 +364,7 @@ func (vm *VM) Tick() bool {
 			return true
 		}
 		if deadline := vm.deadline.Load(); deadline != 0 && errors.Is(vm.reason, limits.ErrTimeout) {
-			vm.softened = time.Unix(0, deadline)
+			vm.softened = time.Unix(0, deadline).Add(vm.queued)
 		}
 	}
 	return time.Since(vm.softened) < hardStop
@@ -376,7 +379,7 @@ func (vm *VM) Interrupted() bool {
 		vm.reason = *err
 	} else if vm.ctx.Err() != nil {
 		vm.reason = context.Cause(vm.ctx)
-	} else if deadline := vm.deadline.Load(); deadline != 0 && time.Now().UnixNano() >= deadline {
+	} else if deadline := vm.deadline.Load(); deadline != 0 && time.Now().UnixNano() >= deadline+int64(vm.queued) {
 		vm.reason = &limits.Error{Limit: limits.BreachTimeout}
 	} else if vm.variant.fuel && vm.instance.Fuel() <= fuelReserve {
 		vm.reason = &limits.Error{Limit: limits.BreachFuel, Allowed: vm.options.Limits.Fuel}

@@ -6,7 +6,8 @@ import (
 
 // Notes, one sentence for each liberty.
 const (
-	noteReturned = "The value of the last expression is returned."
+	// NoteReturned is exported for hosts that show it only with a value.
+	NoteReturned = "The value of the last expression is returned."
 	noteCalled   = "The source is one function; it is called and its result returned."
 	noteArgs     = "The source is one function; it is called with the globals that its parameters name, and its result returned."
 	noteDefault  = "The default export is taken as the cell: it is returned, and called if it is a function."
@@ -61,7 +62,7 @@ func planBody(p *parser, keepLast bool) (plan, *parseError) {
 		pl.notes = append(pl.notes, noteCalled)
 	case last.kind == stmtExpr && !(b.directives && isUseStrict(p.src[last.expr.start:last.expr.end])):
 		pl.edits = append(pl.edits, returning(last.expr.start))
-		pl.notes = append(pl.notes, noteReturned)
+		pl.notes = append(pl.notes, NoteReturned)
 	}
 	return pl, nil
 }

@@ -308,7 +308,6 @@ static void describe_symbol(buffer *b, JSValueConst symbol) {
   JSValue v = intrinsic(SYMBOL_TEXT, symbol);
   const char *s = JS_IsString(v) ? JS_ToCString(ctx, v) : NULL;
   buffer text = {0};
-  buffer_puts(&text, "a symbol: ");
   if (s) buffer_put(&text, s, clip(s, strlen(s), 512));
   key(b, "text", 4, &first);
   json_write_string(b, text.ptr, text.len);
