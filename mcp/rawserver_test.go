@@ -72,7 +72,11 @@ func rawConfig(t *testing.T, name, traits string) ServerConfig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ServerConfig{Name: name, Transport: TransportStdio, Command: self, Env: map[string]string{serverVariable: traits},
+	env := map[string]string{serverVariable: traits}
+	if testing.CoverMode() != "" {
+		env["GOCOVERDIR"] = t.TempDir() // without it the program ends with a complaint of its own
+	}
+	return ServerConfig{Name: name, Transport: TransportStdio, Command: self, Env: env,
 		Timeout: 20 * time.Second, StartTimeout: 20 * time.Second}
 }
 
