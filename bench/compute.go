@@ -102,7 +102,37 @@ func measureCompute(ctx context.Context, r *runner) error {
 			m.by("quickjs-wasi", "its wasm binary under the same wasmtime settings as ours, without a host")
 		}
 	}
-	for _, p := range r.peers.having(opCompute) {
+	if wasi != nil {
+		g.compare("compute/codemode-epoch/quickjs-wasi-wasmtime", "compute/codemode-epoch", "compute/quickjs-wasi-wasmtime")
+	}
+	for _, m := range meterings[1:] {
+		g.compare("compute/"+m.name+"/none", "compute/codemode-"+m.name, "compute/codemode-none")
+	}
+	g.compare("compute/host/none", "compute/codemode-host", "compute/codemode-none")
+	g.share = 0.6
+	if r.options.Quick {
+		g.most = 2
+	}
+	if err := g.run(ctx); err != nil {
+		return err
+	}
+	for _, m := range g.cases {
+		r.addKernels(m)
+	}
+	return computePeers(ctx, r, kernels, total["codemode-host"])
+}
+
+// computePeers runs the kernels in the peers, in turn with a host of ours. They are a group of their own because some take
+// a hundred times as long.
+func computePeers(ctx context.Context, r *runner, kernels []string, ours samples) error {
+	g := r.group("compute/peers", "JavaScript benchmark beside the peers")
+	g.share = 0.4
+	peers := r.peers.having(opCompute)
+	if len(peers) == 0 {
+		return nil
+	}
+	g.addEach("compute/beside-peers", "A cell through the host, defaults", ours).times(1)
+	for _, p := range peers {
 		m := g.addEach("compute/"+p.name, p.title()+", all kernels", func(int) ([]float64, error) {
 			return sumOf(kernels, func(kernel string) (float64, error) {
 				reply, err := p.do(ctx, request{Op: opCompute, N: 1, Code: computeSource, Kernel: kernel})
@@ -113,19 +143,12 @@ func measureCompute(ctx context.Context, r *runner) error {
 			}, r.kernelTimes(p.name))
 		}).by(p.name, p.differs(opCompute))
 		m.times(1)
-		g.compare("compute/"+p.name+"/codemode-host", m.ID, "compute/codemode-host")
+		g.compare("compute/"+p.name+"/codemode", m.ID, "compute/beside-peers")
 	}
-	if wasi != nil {
-		g.compare("compute/codemode-epoch/quickjs-wasi-wasmtime", "compute/codemode-epoch", "compute/quickjs-wasi-wasmtime")
-	}
-	for _, m := range meterings[1:] {
-		g.compare("compute/"+m.name+"/none", "compute/codemode-"+m.name, "compute/codemode-none")
-	}
-	g.compare("compute/codemode-host/none", "compute/codemode-host", "compute/codemode-none")
 	if err := g.run(ctx); err != nil {
 		return err
 	}
-	for _, m := range g.cases {
+	for _, m := range g.cases[1:] {
 		r.addKernels(m)
 	}
 	return nil

@@ -120,8 +120,11 @@ func (g *group) run(ctx context.Context) error {
 		return err
 	}
 	fewest, most := fewestRounds, mostRounds
-	if r.options.tiny {
+	switch {
+	case r.options.tiny:
 		fewest, most = 1, 1
+	case r.options.Quick:
+		fewest = 3
 	}
 	if g.most > 0 {
 		most = g.most
@@ -196,12 +199,12 @@ func (g *group) warm(ctx context.Context) error {
 				}
 			}
 			// The first run may have compiled something, so its time says nothing, unless it says that there is none to lose.
-			if r.options.tiny || time.Since(begin) >= r.warmTime() && (runs > 1 || spent > 5*time.Second) {
+			if r.options.tiny || time.Since(begin) >= r.warmTime() && (runs > 1 || fixed || spent > 5*time.Second) {
 				m.n = n
 				if !fixed && !r.options.tiny {
 					m.n = max(1, int(float64(n)*float64(batchTime)/float64(spent)))
 				}
-				if spent > time.Duration(float64(r.budget)*g.share)/20 {
+				if m.Subject != ours && spent > time.Duration(float64(r.budget)*g.share)/20 {
 					m.most = 3 // too slow for its share of the time
 				}
 				break

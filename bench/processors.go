@@ -24,8 +24,11 @@ func measureProcessors(ctx context.Context, r *runner) error {
 	}
 	defer s.Close()
 	window := 60 * time.Millisecond
-	if r.options.tiny {
+	switch {
+	case r.options.tiny:
 		window = time.Millisecond
+	case r.options.Quick:
+		window = 30 * time.Millisecond
 	}
 	works := []struct {
 		name, title string

@@ -171,7 +171,7 @@ func groupsOf(s Suite) []caseGroup {
 		"bridge/calls": "Tool calls, each", "bridge/names": "A cell that names tools and calls none",
 		"limits/metering-small": "Fuel beside the epoch: return 1+2", "limits/metering-loop": "Fuel beside the epoch: a loop of 20,000 steps",
 		"limits/bounds": "The size of a limit that a cell does not come near", "limits/pool": "A cell by how many instances an engine may have",
-		"limits/park": "A cell that waits 5 ms for a timer, by when it gives its instance up", "bridge/output": "What a cell emits, each", "compute": "JavaScript benchmark, all kernels",
+		"limits/park": "A cell that waits 5 ms for a timer, by when it gives its instance up", "bridge/output": "What a cell emits, each", "compute": "JavaScript benchmark, all kernels", "compute/peers": "JavaScript benchmark beside the peers",
 	}
 	var groups []caseGroup
 	index := map[string]int{}
@@ -279,6 +279,14 @@ type comparisonRow struct {
 	Differs                          string
 }
 
+// times shows a ratio with two digits or three.
+func times(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2g", v)
+}
+
 // sideBySide lists every ratio between a peer and codemode.
 func sideBySide(r *Result) []comparisonRow {
 	var rows []comparisonRow
@@ -294,9 +302,9 @@ func sideBySide(r *Result) []comparisonRow {
 				PeerBetter: ratio.P50 < 1, Differs: peers.Differs,
 			}
 			if ratio.P50 >= 1 {
-				row.Factor = fmt.Sprintf("%.3g times as long", ratio.P50)
+				row.Factor = times(ratio.P50) + " times as long"
 			} else {
-				row.Factor = fmt.Sprintf("better: %.3g of the time", ratio.P50)
+				row.Factor = "better: " + times(ratio.P50) + " of the time"
 			}
 			rows = append(rows, row)
 		}

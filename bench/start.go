@@ -150,6 +150,9 @@ func measureProcesses(ctx context.Context, r *runner, _ *station) error {
 		}
 		cold := r.group("start/process-cold", "A process without a compile cache")
 		cold.share, cold.most = 0.1, 5
+		if r.options.Quick {
+			cold.most = 2
+		}
 		cold.addEach("start/process/cold", "codemode exec, no compile cache", func(n int) ([]float64, error) {
 			return each(n, func() error {
 				dir, err := os.MkdirTemp("", "codemode-bench-")

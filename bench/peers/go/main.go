@@ -120,8 +120,10 @@ func version(module string) string {
 	info, _ := debug.ReadBuildInfo()
 	for _, d := range info.Deps {
 		if d.Path == module {
-			v, _, _ := strings.Cut(d.Version, "-0.")
-			return v
+			if parts := strings.Split(d.Version, "-"); len(parts) == 3 && len(parts[1]) == 14 {
+				return parts[1][:8] // of a commit without a version: its day
+			}
+			return d.Version
 		}
 	}
 	return ""
