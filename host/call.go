@@ -106,6 +106,11 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 		AwaitApproval: c.approval(call),
 	})
 	if err != nil {
+		if entry.Untrusted() { // what a server says of a failure is its text too
+			c.mu.Lock()
+			c.untrusted = true
+			c.mu.Unlock()
+		}
 		return nil, true, err
 	}
 	if result.Blocked != "" {

@@ -203,9 +203,9 @@ func TestRun(t *testing.T) {
 
 func TestPositionsAreTheBodys(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
-		{`throw new Error("x")`, "(cell:1:11)"},
-		{"\n\n  null.x", "(cell:3:3)"},
-		{"function f() {\n  throw new Error('x')\n}\nf()", "f (cell:2:13)"},
+		{`throw new Error("x")`, "(cell:1:7)"},
+		{"\n\n  null.x", "(cell:3:8)"},
+		{"function f() {\n  throw new Error('x')\n}\nf()", "f (cell:2:9)"},
 		{"const a = 1;\nconst a = 2", "cell:2:"},
 	} {
 		r := &recorder{}

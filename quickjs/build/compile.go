@@ -19,7 +19,16 @@ func compile(tools *toolset, src *source, root, engineHash string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	key := hash([]byte(engineHash + tools.version + strings.Join(compileFlags, " ")))[:32]
+	text, err := os.ReadFile(filepath.Join(src.dir, engineFile))
+	if err != nil {
+		return nil, err
+	}
+	edited, err := exactPlaces(string(text))
+	if err != nil {
+		step("warning: positions in errors will be less exact: %v in %s of QuickJS-NG %s", err, engineFile, src.version)
+		edited = string(text)
+	}
+	key := hash([]byte(engineHash + edited + tools.version + strings.Join(compileFlags, " ")))[:32]
 	objects := filepath.Join(cache, "objects-"+key)
 	if err := os.MkdirAll(objects, 0o700); err != nil {
 		return nil, err
@@ -34,11 +43,18 @@ func compile(tools *toolset, src *source, root, engineHash string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := os.WriteFile(filepath.Join(work, engineFile), []byte(edited), 0o644); err != nil {
+		return nil, err
+	}
 	var jobs []job
 	for _, u := range units {
-		jobs = append(jobs, job{source: u, dir: src.dir, object: filepath.Join(objects, strings.TrimSuffix(u, ".c")+".o"),
+		dir := src.dir
+		if u == engineFile {
+			dir = work
+		}
+		jobs = append(jobs, job{source: u, dir: dir, object: filepath.Join(objects, strings.TrimSuffix(u, ".c")+".o"),
 			// The engine's warnings are its authors' business.
-			flags: []string{"-w"}, keep: true})
+			flags: []string{"-w", "-I" + src.dir}, keep: true})
 	}
 	for _, s := range shim {
 		absolute, err := filepath.Abs(s)

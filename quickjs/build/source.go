@@ -20,7 +20,10 @@ func tested(version string) bool { return slices.Contains(testedVersions, versio
 var suites = []string{"forky", "sid"}
 
 // The engine's files that make the library; the rest of the package is its own command and tests.
-var units = []string{"quickjs.c", "libregexp.c", "libunicode.c", "dtoa.c"}
+var units = []string{engineFile, "libregexp.c", "libunicode.c", "dtoa.c"}
+
+// engineFile is the one that exactPlaces edits.
+const engineFile = "quickjs.c"
 
 type source struct {
 	dir     string

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// QuickJS-NG notes a place in the source only at some of the operations that can throw, and for a call at its first
+// argument: an error is then reported on a wrong line, or on none. These edits note a place before every property and
+// element access, call, operator, assignment, destructuring and for-of. They add or move calls of emit_source_loc_at and
+// change no opcode, so that values and speed stay as they are. RATIONALE.md has the figures.
+//
+// The edits are anchored in the source text. Where an anchor is not there once, which another version of the engine may
+// bring, none is made: the engine works the same then, with its own places.
+
+// edit replaces old, which must be there once; where after is given, the first old behind that.
+type edit struct{ after, old, new string }
+
+// exactPlaces edits quickjs.c. The error says which anchor is not there.
+func exactPlaces(source string) (string, error) {
+	for i, e := range placeEdits {
+		start := 0
+		if e.after != "" {
+			if start = strings.Index(source, e.after); start < 0 {
+				return "", fmt.Errorf("edit %d: its function is not there", i+1)
+			}
+		} else if n := strings.Count(source, e.old); n != 1 {
+			return "", fmt.Errorf("edit %d: its anchor is there %d times", i+1, n)
+		}
+		at := strings.Index(source[start:], e.old)
+		if at < 0 {
+			return "", fmt.Errorf("edit %d: its anchor is not there", i+1)
+		}
+		source = source[:start+at] + e.new + source[start+at+len(e.old):]
+	}
+	return source, nil
+}
+
+var placeEdits = []edit{
+	{``,
+		`    bool accept_lparen = (parse_flags & PF_POSTFIX_CALL) != 0;
+
+    call_type = FUNC_CALL_NORMAL;`,
+		`    bool accept_lparen = (parse_flags & PF_POSTFIX_CALL) != 0;
+    int call_line_num = s->token.line_num; /* what names the function of a call; */
+    int call_col_num = s->token.col_num; /* 0: nothing does, it is the '(' */
+    bool call_named = s->token.val == TOK_IDENT || s->token.val == TOK_NEW || s->token.val == TOK_SUPER;
+
+    call_type = FUNC_CALL_NORMAL;`},
+	{``,
+		`        parse_func_call:
+            if (next_token(s))
+                return -1;
+`,
+		`        parse_func_call:
+            if (!call_named) {
+                call_line_num = s->token.line_num;
+                call_col_num = s->token.col_num;
+            }
+            if (next_token(s))
+                return -1;
+`},
+	{``,
+		`            parse_func_call2:
+                emit_source_loc(s);
+                switch`,
+		`            parse_func_call2:
+                switch`},
+	{``,
+		`            call_type = FUNC_CALL_TEMPLATE;
+            goto parse_func_call2;`,
+		`            call_type = FUNC_CALL_TEMPLATE;
+            if (!call_named) {
+                call_line_num = s->token.line_num;
+                call_col_num = s->token.col_num;
+            }
+            goto parse_func_call2;`},
+	{``,
+		`                /* apply function call */
+                switch(opcode) {`,
+		`                /* apply function call */
+                emit_source_loc_at(s, call_line_num, call_col_num);
+                switch(opcode) {`},
+	{``,
+		`            emit_func_call:
+                switch(opcode) {`,
+		`            emit_func_call:
+                emit_source_loc_at(s, call_line_num, call_col_num);
+                switch(opcode) {`},
+	{``,
+		`            call_type = FUNC_CALL_NORMAL;
+        } else if (s->token.val == '.') {`,
+		`            call_type = FUNC_CALL_NORMAL;
+            call_named = false;
+        } else if (s->token.val == '.') {`},
+	{``,
+		`        parse_property:
+            if (s->token.val == TOK_PRIVATE_NAME) {`,
+		`        parse_property:
+            if (call_type == FUNC_CALL_NORMAL) {
+                call_line_num = s->token.line_num;
+                call_col_num = s->token.col_num;
+                call_named = true;
+            }
+            int field_line_num = s->token.line_num, field_col_num = s->token.col_num;
+            if (s->token.val == TOK_PRIVATE_NAME) {`},
+	{``,
+		`                emit_op(s, OP_scope_get_private_field);
+                emit_atom(s, s->token.u.ident.atom);`,
+		`                emit_source_loc_at(s, field_line_num, field_col_num);
+                emit_op(s, OP_scope_get_private_field);
+                emit_atom(s, s->token.u.ident.atom);`},
+	{``,
+		`                    emit_op(s, OP_get_field);
+                    emit_atom(s, s->token.u.ident.atom);
+                }
+            }
+            if (next_token(s))`,
+		`                    emit_source_loc_at(s, field_line_num, field_col_num);
+                    emit_op(s, OP_get_field);
+                    emit_atom(s, s->token.u.ident.atom);
+                }
+            }
+            if (next_token(s))`},
+	{``,
+		`        parse_array_access:
+            prev_op = get_prev_opcode(fd);`,
+		`        parse_array_access:
+            if (call_type == FUNC_CALL_NORMAL)
+                call_named = false;
+            int element_line_num = s->token.line_num, element_col_num = s->token.col_num;
+            prev_op = get_prev_opcode(fd);`},
+	{``,
+		`                emit_op(s, OP_get_super_value);
+            } else {
+                emit_op(s, OP_get_array_el);
+            }
+        } else {
+            break;`,
+		`                emit_op(s, OP_get_super_value);
+            } else {
+                emit_source_loc_at(s, element_line_num, element_col_num);
+                emit_op(s, OP_get_array_el);
+            }
+        } else {
+            break;`},
+	{``,
+		`                emit_op(s, OP_dup);
+                emit_op(s, OP_call_constructor);
+                emit_u16(s, 0);
+            } else {
+                call_type = FUNC_CALL_NEW;`,
+		`                emit_op(s, OP_dup);
+                emit_source_loc_at(s, call_line_num, call_col_num);
+                emit_op(s, OP_call_constructor);
+                emit_u16(s, 0);
+                call_named = false;
+            } else {
+                call_type = FUNC_CALL_NEW;`},
+	{``,
+		`        if (next_token(s))
+            return -1;
+        emit_source_loc(s);
+        if (js_parse_expr_binary(s, level - 1, parse_flags))
+            return -1;
+        emit_op(s, opcode);`,
+		`        int op_line_num = s->token.line_num, op_col_num = s->token.col_num;
+        if (next_token(s))
+            return -1;
+        if (js_parse_expr_binary(s, level - 1, parse_flags))
+            return -1;
+        emit_source_loc_at(s, op_line_num, op_col_num);
+        emit_op(s, opcode);`},
+	{``,
+		`            if (next_token(s))
+                return -1;
+            if (js_parse_unary(s, PF_POW_ALLOWED))
+                return -1;
+            emit_op(s, OP_pow);`,
+		`            int op_line_num = s->token.line_num, op_col_num = s->token.col_num;
+            if (next_token(s))
+                return -1;
+            if (js_parse_unary(s, PF_POW_ALLOWED))
+                return -1;
+            emit_source_loc_at(s, op_line_num, op_col_num);
+            emit_op(s, OP_pow);`},
+	{``,
+		`/* allowed parse_flags: PF_POW_ALLOWED, PF_POW_FORBIDDEN */
+static __exception int js_parse_unary(JSParseState *s, int parse_flags)
+{
+    int op;
+`,
+		`/* allowed parse_flags: PF_POW_ALLOWED, PF_POW_FORBIDDEN */
+static __exception int js_parse_unary(JSParseState *s, int parse_flags)
+{
+    int op;
+    int op_line_num = s->token.line_num, op_col_num = s->token.col_num;
+`},
+	{``,
+		`            return -1;
+        switch(op) {
+        case '-':
+            emit_op(s, OP_neg);`,
+		`            return -1;
+        if (op != TOK_VOID && op != '!')
+            emit_source_loc_at(s, op_line_num, op_col_num);
+        switch(op) {
+        case '-':
+            emit_op(s, OP_neg);`},
+	{``,
+		`            emit_op(s, OP_dec + op - TOK_DEC);`,
+		`            emit_source_loc_at(s, op_line_num, op_col_num);
+            emit_op(s, OP_dec + op - TOK_DEC);`},
+	{``,
+		`            emit_op(s, OP_post_dec + op - TOK_DEC);`,
+		`            emit_source_loc(s);
+            emit_op(s, OP_post_dec + op - TOK_DEC);`},
+	{``,
+		`        int label;
+        if (next_token(s))
+            return -1;
+        if (get_lvalue(s, &opcode, &scope, &name, &label, NULL, (op != '='), op) < 0)`,
+		`        int label;
+        int op_line_num = s->token.line_num, op_col_num = s->token.col_num;
+        if (next_token(s))
+            return -1;
+        if (get_lvalue(s, &opcode, &scope, &name, &label, NULL, (op != '='), op) < 0)`},
+	{``,
+		`        } else {
+            emit_op(s, op - TOK_MUL_ASSIGN + OP_mul);
+        }
+        put_lvalue`,
+		`            emit_source_loc_at(s, op_line_num, op_col_num);
+        } else {
+            emit_source_loc_at(s, op_line_num, op_col_num);
+            emit_op(s, op - TOK_MUL_ASSIGN + OP_mul);
+        }
+        put_lvalue`},
+	{``,
+		`    if (is_for_of) {
+        if (js_parse_assign_expr(s))
+            return -1;
+    } else {`,
+		`    int of_line_num = s->token.line_num, of_col_num = s->token.col_num;
+    if (is_for_of) {
+        if (js_parse_assign_expr(s))
+            return -1;
+    } else {`},
+	{``,
+		`        break_entry.drop_count += 2;
+        if (is_async)
+            emit_op(s, OP_for_await_of_start);`,
+		`        break_entry.drop_count += 2;
+        emit_source_loc_at(s, of_line_num, of_col_num);
+        if (is_async)
+            emit_op(s, OP_for_await_of_start);`},
+	{``,
+		`    emit_label(s, label_cont);
+    if (is_for_of) {
+        if (is_async) {
+            /* call the next method */`,
+		`    emit_label(s, label_cont);
+    if (is_for_of) {
+        emit_source_loc_at(s, of_line_num, of_col_num);
+        if (is_async) {
+            /* call the next method */`},
+	{``,
+		`    if (s->token.val == '{') {
+        if (next_token(s))
+            return -1;
+        /* throw an exception if the value cannot be converted to an object */`,
+		`    if (s->token.val == '{') {
+        emit_source_loc(s);
+        if (next_token(s))
+            return -1;
+        /* throw an exception if the value cannot be converted to an object */`},
+	{``,
+		`        block_env.has_iterator = true;
+        emit_op(s, OP_for_of_start);`,
+		`        block_env.has_iterator = true;
+        emit_source_loc_at(s, source_line_num, source_col_num);
+        emit_op(s, OP_for_of_start);`},
+	{``,
+		`            /* shortcut for x: x */
+            emit_op(s, OP_scope_get_var);`,
+		`            /* shortcut for x: x */
+            emit_source_loc_at(s, start_line, start_col);
+            emit_op(s, OP_scope_get_var);`},
+}
