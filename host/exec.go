@@ -132,6 +132,9 @@ func (h *Host) exec(ctx context.Context, scope Scope, in ExecInput, options Call
 	if h.noEngine != nil {
 		return c.fail(h.noEngine)
 	}
+	if err := h.execHooks(ctx, scope, &in, options.ParentID); err != nil {
+		return c.refuse(err.Error(), nil, "")
+	}
 	text, err := in.source(h.options.Languages)
 	if err != nil {
 		return c.refuse(err.Error(), nil, "")

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"codemode/catalog"
 	"codemode/transpile"
@@ -32,4 +33,46 @@ type NestedCall struct {
 type Approval struct {
 	Call     *NestedCall
 	Question string
+}
+
+// ExecCall is an exec as a hook sees it. Policies tell it from a shell tool of the same name by ToolKind.
+type ExecCall struct {
+	ToolKind      string // always "code_mode_exec"
+	ToolInputKind string // javascript or typescript; empty where the source is neither
+	Scope         Scope
+	ParentID      string
+	// Input may be changed. Code and Command are two names for the source: a hook that changes one has changed both, and
+	// one that it leaves blank makes the exec fail.
+	Input *ExecInput
+}
+
+const execToolKind = "code_mode_exec"
+
+// execHooks lets the hooks see and change an exec's input.
+func (h *Host) execHooks(ctx context.Context, scope Scope, in *ExecInput, parentID string) error {
+	if len(h.options.ExecHooks) == 0 {
+		return nil
+	}
+	if in.Code == "" {
+		in.Code = in.Command
+	} else if in.Command == "" {
+		in.Command = in.Code
+	}
+	kind := ""
+	if prepared, err := h.preparer.Prepare(in.Code, transpile.Options{Language: in.Language, KeepLast: h.options.KeepLast, MaxSourceBytes: int(h.limits.MaxSourceBytes)}); err == nil {
+		kind = string(prepared.Language)
+	}
+	for _, hook := range h.options.ExecHooks {
+		code, command := in.Code, in.Command
+		if err := hook(ctx, &ExecCall{execToolKind, kind, scope, parentID, in}); err != nil {
+			return fmt.Errorf("exec was not run: %w", err)
+		}
+		switch {
+		case in.Code != code && in.Command == command:
+			in.Command = in.Code
+		case in.Command != command && in.Code == code:
+			in.Code = in.Command
+		}
+	}
+	return nil
 }

@@ -45,6 +45,9 @@ type Options struct {
 	Approve func(ctx context.Context, request Approval) error
 	// Hooks see and may change nested calls, in this order.
 	Hooks []Hook
+	// ExecHooks see and may change, or refuse, what exec was given, in this order, before any of it is looked at. An error
+	// is the reason that the model sees.
+	ExecHooks []func(ctx context.Context, call *ExecCall) error
 	// Trajectory, where set, is given a record of every nested call that has ended. It is called from many goroutines.
 	Trajectory func(Record)
 	// Redact, where set, may blank what must not be in a record before Trajectory gets it.

@@ -432,6 +432,40 @@ func TestHooks(t *testing.T) {
 	}
 }
 
+func TestExecHooks(t *testing.T) {
+	var seen []string
+	hook := func(_ context.Context, call *ExecCall) error {
+		seen = append(seen, call.ToolKind+" "+call.ToolInputKind+" "+call.Scope.Session+" "+call.ParentID)
+		switch {
+		case strings.Contains(call.Input.Code, "secret"):
+			return errors.New("the policy forbids it")
+		case strings.Contains(call.Input.Code, "blank"):
+			call.Input.Command = " "
+		case strings.Contains(call.Input.Code, "change"):
+			call.Input.Command = "return 'changed'"
+		}
+		return nil
+	}
+	h := newHost(t, newTools(), Options{ExecHooks: []func(context.Context, *ExecCall) error{hook}})
+	for _, test := range []struct {
+		in   ExecInput
+		want string
+	}{
+		{ExecInput{Code: "return 1"}, "completed 1"},
+		{ExecInput{Command: "return 'change'"}, `completed "changed"`},
+		{ExecInput{Code: "return 'secret'"}, "failed invalid_input input exec was not run: the policy forbids it"},
+		{ExecInput{Code: "return 'blank'"}, "failed invalid_input input code is missing"},
+		{ExecInput{Code: "const x: number = 1; return x"}, "completed 1"},
+	} {
+		if got := brief(h.ExecWith(t.Context(), Scope{Session: "s"}, test.in, CallOptions{ParentID: "p"})); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%+v: %s, want %s", test.in, got, test.want)
+		}
+	}
+	if seen[0] != "code_mode_exec javascript s p" || seen[4] != "code_mode_exec typescript s p" {
+		t.Errorf("%q", seen)
+	}
+}
+
 func TestResultJSON(t *testing.T) {
 	h := newHost(t, newTools(), Options{})
 	got, err := json.Marshal(exec(t, h, `json({a: "<b>"}); return {x: 1}`))
