@@ -94,11 +94,12 @@ type Host struct {
 
 	reserved atomic.Int64 // cells that hold host work, suspended or not
 
-	mu     sync.Mutex
-	closed bool
-	cells  map[string]*cell // by run id: running, and suspended with live calls
-	ended  map[string]*ended
-	active sync.WaitGroup // goroutines of nested calls
+	mu      sync.Mutex
+	closed  bool
+	cells   map[string]*cell // by run id: running, and suspended with live calls
+	ended   map[string]*ended
+	active  sync.WaitGroup // nested calls
+	workers *workers       // what runs them
 }
 
 // The transpiler's cache: prepared cells that are seen again cost nothing.
@@ -110,7 +111,7 @@ const (
 // New makes a host. The error is a mistake in the options. Where the engine cannot run (this build has no guest, or one
 // that does not match the ABI) every exec fails with runtime_unavailable and says why; see Available.
 func New(options *Options) (*Host, error) {
-	h := &Host{cells: map[string]*cell{}, ended: map[string]*ended{}, log: zerolog.Nop(), preparer: transpile.NewPreparer(cacheEntries, cacheBytes)}
+	h := &Host{workers: newWorkers(), cells: map[string]*cell{}, ended: map[string]*ended{}, log: zerolog.Nop(), preparer: transpile.NewPreparer(cacheEntries, cacheBytes)}
 	if options != nil {
 		h.options = *options
 	}
@@ -187,6 +188,7 @@ func (h *Host) Close() error {
 		c.abort(errClosed)
 	}
 	h.active.Wait()
+	h.workers.close()
 	if h.ownEngine {
 		return h.engine.Close()
 	}

@@ -186,15 +186,15 @@ func (c *cell) start(r *request) {
 			done = make(chan struct{})
 			before, c.lanes[lane] = c.lanes[lane], done
 		}
-		go c.runCall(ctx, r, before, done)
+		c.host.workers.run(func() { c.runCall(ctx, r, before, done) })
 	case r.method == methodSearch:
 		// The first search of a catalog builds its index; not while the cell's lock is held.
 		c.counts.search.Add(1)
 		c.host.active.Add(1)
-		go func() {
+		c.host.workers.run(func() {
 			defer c.host.active.Done()
 			c.reply(r)(c.search(r))
-		}()
+		})
 	case r.method == methodDescribe:
 		c.counts.describe.Add(1)
 		c.answerNow(r, c.describeTool)

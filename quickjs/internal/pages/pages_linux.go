@@ -104,3 +104,7 @@ func (s *Scanner) Written(memory []byte, runs []Run) ([]Run, error) {
 	runtime.KeepAlive(s.file)
 	return runs, nil
 }
+
+// Forget drops this process's copies of the pages of a private mapping: what is read there next is the file's content
+// again, or zeroes where the mapping has no file.
+func Forget(memory []byte) error { return unix.Madvise(memory, unix.MADV_DONTNEED) }

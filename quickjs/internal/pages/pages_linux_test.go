@@ -44,6 +44,31 @@ func TestWrittenPagesOfAPrivateFileMapping(t *testing.T) {
 	}
 }
 
+func TestForgottenPagesAreTheFilesAgain(t *testing.T) {
+	s := scanner(t)
+	f, err := os.CreateTemp(t.TempDir(), "image")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.WriteAt([]byte("image"), Size)
+	f.Truncate(4 * Size)
+	m, err := unix.Mmap(int(f.Fd()), 0, 4*Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(m)
+	copy(m[Size:], "cell!")
+	m[3*Size] = 1
+	if err := Forget(m); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := s.Written(m, nil)
+	if err != nil || len(runs) != 0 || string(m[Size:Size+5]) != "image" || m[3*Size] != 0 {
+		t.Errorf("%v %v %q %d", runs, err, m[Size:Size+5], m[3*Size])
+	}
+}
+
 func TestMoreRunsThanOneAnswerHolds(t *testing.T) {
 	s := scanner(t)
 	const n = 400

@@ -13,3 +13,6 @@ func (*Scanner) Close() error { return nil }
 
 // Written says ErrUnsupported.
 func (*Scanner) Written([]byte, []Run) ([]Run, error) { return nil, ErrUnsupported }
+
+// Forget says ErrUnsupported.
+func Forget([]byte) error { return ErrUnsupported }
