@@ -87,6 +87,9 @@ func (vm *VM) snapshot(codec Codec) (*Snapshot, error) {
 	if vm.dead != nil {
 		return nil, vm.dead
 	}
+	if err := vm.begin(); err != nil {
+		return nil, err
+	}
 	memory, image := vm.instance.Memory(), vm.variant.image
 	delta, err := vm.delta(memory, image)
 	if err != nil {
@@ -358,25 +361,20 @@ func (e *Engine) Restore(ctx context.Context, s *Snapshot, bridge guestabi.Bridg
 }
 
 func (vm *VM) restore(s *Snapshot, delta []byte) error {
-	vm.mu.Lock()
-	have := len(vm.instance.Memory()) / wasmPage
-	if s.memory < have || int64(s.memory-have)*wasmPage > vm.options.Limits.MemoryLimitBytes {
-		vm.mu.Unlock()
-		return &limits.Error{Limit: limits.BreachMemory, Allowed: vm.options.Limits.MemoryLimitBytes,
-			Detail: fmt.Sprintf("the snapshot has %d bytes of memory", s.MemoryBytes())}
-	}
-	err := vm.instance.GrowMemory(uint64(s.memory - have))
-	if err == nil {
-		err = applyDelta(vm.instance.Memory(), delta)
-	}
-	if err != nil {
-		vm.dead = err // what is in memory now is neither the image nor a cell
-	}
-	vm.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	return vm.use(func() error {
+		have := len(vm.instance.Memory()) / wasmPage
+		if s.memory < have || int64(s.memory-have)*wasmPage > vm.options.Limits.MemoryLimitBytes {
+			vm.broken = &limits.Error{Limit: limits.BreachMemory, Allowed: vm.options.Limits.MemoryLimitBytes,
+				Detail: fmt.Sprintf("the snapshot has %d bytes of memory", s.MemoryBytes())}
+			return vm.broken
+		}
+		if err := vm.instance.GrowMemory(uint64(s.memory - have)); err != nil {
+			return err
+		}
+		if err := applyDelta(vm.instance.Memory(), delta); err != nil {
+			vm.broken = err // what is in memory now is neither the image nor a cell
+			return err
+		}
 		_, err := vm.call(exportReseed, vm.seed())
 		return err
 	})

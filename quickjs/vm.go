@@ -36,11 +36,12 @@ type VM struct {
 	options Options
 
 	mu       sync.Mutex
-	instance *native.Instance // nil when closed
-	dead     error            // why nothing may run any more
-	fuelLeft uint64           // of the cell's life, where fuel is metered
-	spent    time.Duration    // in WebAssembly
-	runs     []pages.Run      // scratch
+	instance *native.Instance // nil before the first call, and when closed
+	released bool
+	dead     error         // why nothing may run any more
+	fuelLeft uint64        // of the cell's life, where fuel is metered
+	spent    time.Duration // in WebAssembly
+	runs     []pages.Run   // scratch
 
 	// While the guest runs; read from the tick as well, which is on the same thread.
 	broken   error         // what an import refused
@@ -80,14 +81,8 @@ func (e *Engine) newVM(ctx context.Context, bridge guestabi.Bridge, options Opti
 			return nil, context.Cause(ctx)
 		}
 	}
-	instance, err := v.take(options.Limits.MemoryLimitBytes)
-	if err != nil {
-		<-e.slots
-		return nil, fmt.Errorf("quickjs: no instance: %w", err)
-	}
-	vm := &VM{engine: e, variant: v, ctx: ctx, bridge: bridge, options: options, instance: instance, fuelLeft: fuel}
+	vm := &VM{engine: e, variant: v, ctx: ctx, bridge: bridge, options: options, fuelLeft: fuel}
 	vm.SetDeadline(options.Deadline)
-	instance.SetHost(vm)
 	e.mu.Lock()
 	closed := e.closed
 	if !closed {
@@ -95,11 +90,25 @@ func (e *Engine) newVM(ctx context.Context, bridge guestabi.Bridge, options Opti
 	}
 	e.mu.Unlock()
 	if closed {
-		instance.Close()
 		<-e.slots
 		return nil, ErrClosed
 	}
 	return vm, nil
+}
+
+// begin takes the instance, when the VM first has a thread: cells that wait for a thread hold none, so that those that
+// run use the same few, which are in the processor's caches.
+func (vm *VM) begin() error {
+	if vm.instance != nil {
+		return nil
+	}
+	instance, err := vm.variant.take(vm.options.Limits.MemoryLimitBytes)
+	if err != nil {
+		return fmt.Errorf("quickjs: no instance: %w", err)
+	}
+	instance.SetHost(vm)
+	vm.instance = instance
+	return nil
 }
 
 // SetContext replaces the context that ends the cell. It may not be called while the VM runs.
@@ -219,10 +228,13 @@ func (vm *VM) Close() error {
 
 // release gives the instance back: for the next VM where nothing is wrong with it.
 func (vm *VM) release() {
-	if vm.instance == nil {
+	if vm.released {
 		return
 	}
-	if vm.dead != nil {
+	vm.released = true
+	if vm.instance == nil {
+		// it was never used
+	} else if vm.dead != nil {
 		vm.instance.Close() // a trapped or stopped instance is never used again
 	} else {
 		vm.runs = vm.engine.give(vm.variant, vm.instance, vm.runs)
@@ -252,7 +264,10 @@ func (vm *VM) use(f func() error) error {
 	vm.broken, vm.reason, vm.softened = nil, nil, time.Time{}
 	start := time.Now()
 	vm.queued = start.Sub(asked)
-	err := f()
+	err := vm.begin()
+	if err == nil {
+		err = f()
+	}
 	vm.spent += time.Since(start)
 	if err != nil {
 		vm.dead = vm.explain(err)
