@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,37 +14,44 @@ import (
 	"time"
 )
 
-// npmInstalled is where the npm packages of testdata/servers are, once they are.
-var npmInstalled struct {
-	once sync.Once
-	dir  string
-	err  error
-}
+// The packages of testdata/servers and of testdata/inspector are installed when a test first asks for them.
+var (
+	serversInstalled   = sync.OnceValues(func() (string, error) { return npmInstall("servers") })
+	inspectorInstalled = sync.OnceValues(func() (string, error) { return npmInstall("inspector") })
+)
 
-// npmServers installs the packages of testdata/servers, as its lock file has them, into a cache folder that tests share.
-// Without npm, or without a network where they are not installed yet, it skips the test.
+// npmServers is where the packages of testdata/servers are.
 func npmServers(t *testing.T) string {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("this test runs MCP servers from npm, and there is no %s", program)
-		}
-	}
-	npmInstalled.once.Do(func() { npmInstalled.dir, npmInstalled.err = npmInstall() })
-	if npmInstalled.err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(npmInstalled.err)
-		}
-		t.Skipf("this test runs MCP servers from npm, and they cannot be installed: %v", npmInstalled.err)
-	}
-	return npmInstalled.dir
+	return npmPackages(t, "MCP servers", serversInstalled)
 }
 
-func npmInstall() (string, error) {
+// npmPackages is the folder that an install gives. Without npm, or without a network where the packages are not installed
+// yet, it skips the test; in CI it fails.
+func npmPackages(t *testing.T, what string, install func() (string, error)) string {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("CI") != "" {
+		missing = t.Fatalf
+	}
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing("this test runs %s from npm, and there is no %s", what, program)
+		}
+	}
+	dir, err := install()
+	if err != nil {
+		missing("this test runs %s from npm, and they cannot be installed: %v", what, err)
+	}
+	return dir
+}
+
+// npmInstall installs the packages of a folder in testdata, as its lock file has them, into a cache that tests share.
+func npmInstall(folder string) (string, error) {
 	files := map[string][]byte{}
 	sum := sha256.New()
 	for _, name := range []string{"package.json", "package-lock.json", ".npmrc"} {
-		text, err := os.ReadFile(filepath.Join("testdata", "servers", name))
+		text, err := os.ReadFile(filepath.Join("testdata", folder, name))
 		if err != nil {
 			return "", err
 		}
@@ -72,8 +80,11 @@ func npmInstall() (string, error) {
 			return "", err
 		}
 	}
-	install := exec.Command("npm", "ci", "--ignore-scripts")
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	install := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--fetch-retries=1")
 	install.Dir = fresh
+	install.WaitDelay = time.Second // npm's children may hold its output open
 	if out, err := install.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("npm ci: %w: %s", err, out)
 	}
