@@ -102,15 +102,14 @@ static JSValue host_entries(JSContext *c, JSValueConst self, int argc, JSValueCo
 }
 
 static JSValue host_files(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic) {
-  size_t len;
+  buffer path = {0};
   abi_option text = {0};
-  const char *path = JS_ToCStringLen(ctx, &len, argv[0]);
-  if (!path) return JS_EXCEPTION;
+  if (text_put(&path, argv[0]) < 0) return JS_EXCEPTION;
   if (magic)
-    bridge_file(path, len, &text);
+    bridge_file(path.ptr ? path.ptr : "", path.len, &text);
   else
-    bridge_files(path, len, &text);
-  JS_FreeCString(ctx, path);
+    bridge_files(path.ptr ? path.ptr : "", path.len, &text);
+  buffer_free(&path);
   return text.some ? parse_and_free(text.ptr, text.len) : JS_UNDEFINED;
 }
 

@@ -158,6 +158,8 @@ void text_init(JSValueConst host);
 void text_clean(buffer *b, const uint8_t *bytes, size_t len);
 /* Appends a string as UTF-8, a lone surrogate as U+FFFD. -1 with an exception pending. */
 int text_put(buffer *b, JSValueConst v);
+/* Whether the engine's text of a string holds what UTF-8 cannot carry, and the host would not take. */
+bool text_lone_surrogate(const char *s, size_t len);
 void url_init(JSValueConst host);
 
 /* Defines a native function for the prelude. */

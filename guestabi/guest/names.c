@@ -42,7 +42,8 @@ static int find(scope *s, JSAtom key) {
   if (!text) return -1;
   /* A tool of such a name would make its scope a promise, or rewrite it where it is returned: `await tools` would call
      it. It is still there for tools.call. */
-  if (s->len && (!strcmp(text, "then") || !strcmp(text, "toJSON"))) {
+  bool reserved = s->len && (!strcmp(text, "then") || !strcmp(text, "toJSON"));
+  if (reserved || text_lone_surrogate(text, name_len)) {
     JS_FreeCString(ctx, text);
     return 0;
   }

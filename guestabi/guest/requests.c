@@ -198,7 +198,7 @@ static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_
 static JSValue tool_function(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic,
                              JSValueConst *data) {
   size_t len;
-  const char *name = JS_ToCStringLen(ctx, &len, data[0]);
+  const char *name = JS_ToCStringLen(ctx, &len, data[0]); /* the host's own text */
   if (!name) return JS_EXCEPTION;
   JSValue p = call(name, len, magic, SHAPE_VALUE, argc, argv, argc > 1 ? argv[1] : JS_UNDEFINED);
   JS_FreeCString(ctx, name);
@@ -214,13 +214,12 @@ static JSValue host_tool(JSContext *c, JSValueConst self, int argc, JSValueConst
 
 /* host.call(reference, input, shape, options) */
 static JSValue host_call(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  size_t len;
+  buffer name = {0};
   int32_t shape = 0;
-  const char *name = JS_ToCStringLen(ctx, &len, argv[0]);
-  if (!name) return JS_EXCEPTION;
+  if (text_put(&name, argv[0]) < 0) return rejected();
   JS_ToInt32(ctx, &shape, argv[2]);
-  JSValue p = call(name, len, BINDING_REFERENCE, shape, 1, &argv[1], argc > 3 ? argv[3] : JS_UNDEFINED);
-  JS_FreeCString(ctx, name);
+  JSValue p = call(name.ptr ? name.ptr : "", name.len, BINDING_REFERENCE, shape, 1, &argv[1], argc > 3 ? argv[3] : JS_UNDEFINED);
+  buffer_free(&name);
   return p;
 }
 
@@ -228,13 +227,14 @@ enum text_request { REQUEST_SEARCH, REQUEST_DESCRIBE, REQUEST_LOAD, REQUEST_DROP
 
 /* host.search(query, limit, surface, convert), describe(name, binding), load(reference), drop(reference), yield(reason) */
 static JSValue host_text_request(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic) {
-  size_t len = 0;
   uint32_t id, line, column;
   int64_t a = 0;
   int32_t b = 0;
   bool some = !JS_IsUndefined(argv[0]);
-  const char *text = some ? JS_ToCStringLen(ctx, &len, argv[0]) : "";
-  if (!text) return rejected();
+  buffer given = {0};
+  if (some && text_put(&given, argv[0]) < 0) return rejected();
+  const char *text = given.ptr ? given.ptr : "";
+  size_t len = given.len;
   if (argc > 1) JS_ToInt64(ctx, &a, argv[1]);
   if (argc > 2) JS_ToInt32(ctx, &b, argv[2]);
   if (a < 0 || a > UINT32_MAX) a = UINT32_MAX;
@@ -249,7 +249,7 @@ static JSValue host_text_request(JSContext *c, JSValueConst self, int argc, JSVa
     case REQUEST_YIELD: bridge_yield(id, some, text, len); break;
     }
   }
-  if (some) JS_FreeCString(ctx, text);
+  buffer_free(&given);
   return p;
 }
 
@@ -356,6 +356,12 @@ int requests_settle(uint32_t id, bool ok, const char *payload, size_t len) {
                : JS_IsFunction(ctx, r.convert) ? JS_Call(ctx, r.convert, JS_UNDEFINED, 1, (JSValueConst *)&value)
                                                : JS_DupValue(ctx, value);
     JS_FreeValue(ctx, value);
+  }
+  /* An answer that cannot be made a value of rejects its promise: a cell must not wait for it for ever. */
+  if (JS_IsException(argument) && !r.timer) {
+    argument = JS_GetException(ctx);
+    ok = false;
+    if (JS_IsUncatchableError(argument)) argument = JS_Throw(ctx, argument);
   }
   int status = -1;
   if (!JS_IsException(argument)) {

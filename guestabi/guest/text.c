@@ -79,6 +79,12 @@ int text_put(buffer *b, JSValueConst v) {
   return 0;
 }
 
+bool text_lone_surrogate(const char *s, size_t len) {
+  for (size_t i = 0; i + 1 < len; i++)
+    if ((unsigned char)s[i] == 0xED && (unsigned char)s[i + 1] >= 0xA0) return true;
+  return false;
+}
+
 static void put_code_point(buffer *b, uint32_t c) {
   char u[4];
   size_t n = 0;

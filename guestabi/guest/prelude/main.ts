@@ -8,14 +8,13 @@ import { makeConsole } from "./console";
 import { makeCrypto } from "./crypto";
 import type { Binding, Description, Host, Node } from "./host";
 import {
-  apply, create, defineProperty, fixed, freeze, getOwnPropertyDescriptor, includes, invalid, isInteger, ownKeys, put, slice, StringOf, trim,
+  apply, create, defineProperty, fixed, freeze, getOwnPropertyDescriptor, includes, invalid, isInteger, ownKeys, push, put, slice, StringOf, trim,
 } from "./primordials";
 import { makePerformance, makeTimers } from "./timers";
 import { makeURL } from "./url";
 
 export default function boot(host: Host) {
   const global = globalThis;
-  const map = Array.prototype.map;
 
   function deepFreeze(value: unknown): unknown {
     if (typeof value !== "object" || value === null) return value;
@@ -96,7 +95,11 @@ export default function boot(host: Host) {
   }
 
   const catalog = create(null);
-  const handlesOf = (descriptions: Description[]) => freeze(apply(map, descriptions, [handleOf]));
+  function handlesOf(descriptions: Description[]): unknown[] {
+    const list: unknown[] = [];
+    for (let i = 0; i < descriptions.length; i++) push(list, handleOf(descriptions[i]));
+    return freeze(list) as unknown[];
+  }
   fixed(catalog, "search", (query: unknown, options?: unknown) => search(query, options, 1, handlesOf));
   fixed(catalog, "all", () => handlesOf(host.entries(1)));
 
