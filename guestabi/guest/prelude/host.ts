@@ -27,7 +27,7 @@ export const enum Timer {
 export type Parts = string[];
 
 export interface Host {
-  tool(name: string, binding: Binding): (input?: unknown) => Promise<unknown>;
+  handle(name: string, binding: Binding, description?: Description): unknown;
   call(reference: string, input: unknown, shape: Shape, options?: unknown): Promise<unknown>;
   /** `convert` makes the promise's value of the host's answer. */
   search(query: string, limit: number, surface: 0 | 1, convert?: (hits: Description[]) => unknown): Promise<unknown[]>;

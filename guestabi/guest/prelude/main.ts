@@ -36,17 +36,7 @@ export default function boot(host: Host) {
   function handle(path: string, binding: Binding, name: string, description?: Description): unknown {
     const kept = handles[path];
     if (kept !== undefined) return kept;
-    const f = host.tool(name, binding);
-    if (description) {
-      const fields = ownKeys(description) as string[];
-      for (let i = 0; i < fields.length; i++) fixed(f, fields[i], description[fields[i]]);
-      fixed(f, "describe", () => host.describe(name, binding));
-      fixed(f, "toJSON", () => description, false);
-      freeze(description);
-    }
-    fixed(f, "name", name, false);
-    handles[path] = freeze(f);
-    return f;
+    return (handles[path] = host.handle(name, binding, description));
   }
 
   function handleOf(description: Description): unknown {
