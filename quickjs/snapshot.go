@@ -136,39 +136,44 @@ func words(b []byte) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
+var zeroes [pages.Size / 8]uint64
+
 // appendDelta appends the runs in which memory differs from image. first is the word number of memory[0], done the
 // word up to which out stands already.
 func appendDelta(out []byte, memory, image []uint64, first, done int) ([]byte, int) {
-	at := func(i int) uint64 {
-		if i < len(image) {
-			return memory[i] ^ image[i]
+	if len(image) < len(memory) { // what is beyond the image differs from zeroes
+		n := len(image)
+		out, done = appendDelta(out, memory[:n:n], image, first, done)
+		for ; n < len(memory); n += len(zeroes) {
+			part := memory[n:min(n+len(zeroes), len(memory))]
+			out, done = appendDelta(out, part, zeroes[:len(part)], first+n, done)
 		}
-		return memory[i]
+		return out, done
 	}
+	image = image[:len(memory)]
 	for i := 0; i < len(memory); {
 		// A whole cache line at a time while nothing differs.
-		for i+8 <= len(memory) && i+8 <= len(image) {
+		for i+8 <= len(memory) {
 			m, g := memory[i:i+8:i+8], image[i:i+8:i+8]
 			if (m[0]^g[0])|(m[1]^g[1])|(m[2]^g[2])|(m[3]^g[3])|(m[4]^g[4])|(m[5]^g[5])|(m[6]^g[6])|(m[7]^g[7]) != 0 {
 				break
 			}
 			i += 8
 		}
-		if i >= len(memory) {
+		for i < len(memory) && memory[i] == image[i] {
+			i++
+		}
+		if i == len(memory) {
 			break
 		}
-		if at(i) == 0 {
-			i++
-			continue
-		}
 		end := i + 1
-		for end < len(memory) && (at(end) != 0 || end+1 < len(memory) && at(end+1) != 0) {
+		for end < len(memory) && (memory[end] != image[end] || end+1 < len(memory) && memory[end+1] != image[end+1]) {
 			end++ // a single equal word in between is cheaper to keep than to skip
 		}
 		out = binary.AppendUvarint(out, uint64(first+i-done))
 		out = binary.AppendUvarint(out, uint64(end-i))
 		for k := i; k < end; k++ {
-			out = appendWord(out, at(k))
+			out = appendWord(out, memory[k]^image[k])
 		}
 		done = first + end
 		i = end
@@ -177,20 +182,19 @@ func appendDelta(out []byte, memory, image []uint64, first, done int) ([]byte, i
 }
 
 // appendWord appends a word without its zero bytes, after a byte that says which those are: most words that differ do
-// so in a pointer's or a counter's low bytes.
+// so in a pointer's or a counter's low bytes. Which bytes are zero is hard to predict, so nothing here branches on it.
 func appendWord(out []byte, word uint64) []byte {
-	at := len(out)
-	out = append(out, 0)
-	var mask byte
-	for bit := byte(1); word != 0; bit <<= 1 {
-		if b := byte(word); b != 0 {
-			mask |= bit
-			out = append(out, b)
-		}
-		word >>= 8
+	var packed [9]byte
+	n, mask := 1, byte(0)
+	for bit := range 8 {
+		b := byte(word >> (8 * bit))
+		packed[min(n, 8)] = b
+		some := int((uint(b) + 255) >> 8) // 1 where b is not zero
+		mask |= byte(some << bit)
+		n += some
 	}
-	out[at] = mask
-	return out
+	packed[0] = mask
+	return append(out, packed[:n]...)
 }
 
 // applyDelta xors a delta into memory, which has the image in it.
