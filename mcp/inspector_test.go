@@ -182,7 +182,8 @@ return JSON.parse(file.content[0].text).map((p) => [p.name, p.born, ...known.fin
 	check := func(t *testing.T, target []string, connect ...string) {
 		t.Helper()
 		var names []string
-		for _, tool := range i.once(t, target, "tools/list").Tools {
+		// auto asks for the protocol without sessions first, and is told which ones there are.
+		for _, tool := range i.once(t, target, "tools/list", "--protocol-era", "auto").Tools {
 			names = append(names, tool.Name)
 		}
 		if !slices.Equal(names, []string{"exec", "wait"}) {
