@@ -149,7 +149,7 @@ func (w *workspace) cells(t *testing.T) {
 				Status: "failed",
 				Output: parsed(`[{"type":"text","text":"so far"}]`).([]any),
 				States: []string{"rejected"},
-				Error:  thrown{Name: "RangeError", Message: "no", Stack: "cell:2:13"},
+				Error:  thrown{Name: "RangeError", Message: "no", Stack: "cell:2:9"},
 			},
 		},
 		{

@@ -210,7 +210,7 @@ func TestWhereACellWasStopped(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
 		{"function spin() {\n  for (;;) {\n    Math.sqrt(2);\n  }\n}\n\nspin()", "at spin (cell:3:10)\n    at <anonymous> (cell:7:"},
 		{"const o = {n: 0};\n\nfor (;;) {\n  o.n++;\n}", "at <anonymous> (cell)"},
-		{"const f = (x) => x;\nfor (;;)\n  f(1);", "cell:"},
+		{"const f = (x) => x;\nfor (;;)\n  f(1);", "at <anonymous> (cell"},
 		{"Math.abs(1);\n\nfor (;;) {}", "at <anonymous> (cell:1:"},
 		{"await null;\nfunction f() {\n  return f2() }\nfunction f2() { for (;;) Math.abs(1) }\nf()", "at f (cell:3:10)"},
 		{"for (let i = 0; i < 1; i--) {}", "at <anonymous> (cell"},
