@@ -57,7 +57,7 @@ static size_t decode_utf8(buffer *b, const uint8_t *s, size_t len, bool more, bo
     i += part;
     start = i;
   }
-  buffer_put(b, (const char *)s + start, len - start);
+  if (len > start) buffer_put(b, (const char *)s + start, len - start);
   return len;
 }
 
@@ -200,7 +200,7 @@ static JSValue host_decode(JSContext *c, JSValueConst self, int argc, JSValueCon
   }
   JSValue answer = JS_UNDEFINED;
   if (ok || !(flags & DECODE_FATAL)) {
-    JSValue parts[2] = {JS_NewStringLen(ctx, b.ptr + skip, b.len - skip), JS_NewInt32(ctx, more ? next : 0)};
+    JSValue parts[2] = {JS_NewStringLen(ctx, b.len ? b.ptr + skip : "", b.len - skip), JS_NewInt32(ctx, more ? next : 0)};
     answer = JS_IsException(parts[0]) ? JS_EXCEPTION : JS_NewArrayFrom(ctx, 2, parts);
   }
   buffer_free(&b);
