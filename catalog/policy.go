@@ -7,7 +7,9 @@ import (
 
 // Policy says which tools a session may see and use. It is immutable and safe to share. A nil *Policy allows all.
 //
-// A pattern is a tool name, or with a colon in it an id (source:owner:name); * stands for any run of characters.
+// A pattern is a tool's own name or the name that cells call it by (MCP.gitHub.createIssue), or with a colon in it an id
+// (source:owner:name); * stands for any run of characters. Names are those that the whole catalog gives: a suffix that
+// tells two tools apart may change when tools are added, an id never does.
 // A tool is allowed when no deny pattern matches it and the allow list is empty or one of its patterns matches.
 // A tool that is not allowed has no name, no hit and no id in the views of that policy.
 type Policy struct {
@@ -49,12 +51,14 @@ func (p *Policy) WithCheck(check func(*Entry) bool) *Policy {
 
 func (p *Policy) everything() bool { return p == nil || (len(p.allow) == 0 && len(p.deny) == 0) }
 
-func (p *Policy) allows(r *record) bool {
+// allows says whether the patterns allow a tool that the whole catalog calls by the name callable, which is empty for
+// direct-only tools.
+func (p *Policy) allows(r *record, callable string) bool {
 	if p == nil {
 		return true
 	}
 	for _, pattern := range p.deny {
-		if r.matches(pattern) {
+		if r.matches(pattern, callable) {
 			return false
 		}
 	}
@@ -62,18 +66,30 @@ func (p *Policy) allows(r *record) bool {
 		return true
 	}
 	for _, pattern := range p.allow {
-		if r.matches(pattern) {
+		if r.matches(pattern, callable) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *record) matches(pattern string) bool {
+func (r *record) matches(pattern, callable string) bool {
 	if strings.Contains(pattern, ":") {
 		return globMatch(pattern, r.id)
 	}
-	return globMatch(pattern, r.tool.Name)
+	return globMatch(pattern, r.tool.Name) || (callable != "" && globMatch(pattern, callable))
+}
+
+// Unmatched returns the patterns of p that match no tool, sorted: most likely they are misspelt, and what they should
+// hide is not hidden.
+func (s *Snapshot) Unmatched(p *Policy) []string {
+	if p == nil {
+		return nil
+	}
+	entries := slices.Concat(s.all.tables().entries, s.direct)
+	return slices.DeleteFunc(patternSet(slices.Concat(p.allow, p.deny)), func(pattern string) bool {
+		return slices.ContainsFunc(entries, func(e *Entry) bool { return e.rec.matches(pattern, e.callable) })
+	})
 }
 
 // globMatch matches with * as the only wildcard, in time proportional to pattern times text at worst.

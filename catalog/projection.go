@@ -51,8 +51,12 @@ func (p *projection) build() {
 	p.byID = make(map[string]*Entry, len(records))
 	p.literal = make(map[string]*Entry, len(records))
 	p.counts = map[Source]int{}
+	var whole []*Entry // the whole catalog's, whose names the patterns are matched with
+	if !p.policy.everything() {
+		whole = p.snap.all.tables().ordinal
+	}
 	for i, r := range records {
-		if !p.policy.allows(r) {
+		if whole != nil && !p.policy.allows(r, whole[i].callable) {
 			continue
 		}
 		slab = append(slab, Entry{rec: r})

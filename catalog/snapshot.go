@@ -30,7 +30,7 @@ func (s *Snapshot) Scope() string { return "scope-" + strconv.Itoa(s.scope) }
 func (s *Snapshot) Direct(p *Policy) []*Entry {
 	var out []*Entry
 	for _, e := range s.direct {
-		if p.allows(e.rec) && p.permits(e) {
+		if p.allows(e.rec, e.callable) && p.permits(e) {
 			out = append(out, e)
 		}
 	}

@@ -78,10 +78,16 @@ func TestPolicyPatterns(t *testing.T) {
 		{[]string{"read"}, []string{"read"}, []string{}},
 		{[]string{}, nil, []string{}},
 		{nil, []string{"*a*"}, []string{"openclaw:core:write"}},
+		{nil, []string{"MCP.s.*"}, []string{"openclaw:core:read", "openclaw:core:write", "openclaw:p:read_all"}},
+		{[]string{"MCP.*"}, nil, []string{"mcp:s:s__read"}},
 	} {
 		if diff := cmp.Diff(tc.want, ids(c.Snapshot().View(NewPolicy(tc.allow, tc.deny)).Entries(SurfaceCatalog))); diff != "" {
 			t.Errorf("allow %q deny %q (-want +got):\n%s", tc.allow, tc.deny, diff)
 		}
+	}
+	got := c.Snapshot().Unmatched(NewPolicy([]string{"read", "nowhere", "mcp:t:*"}, []string{"MCP.s.*", "MCP.t.*"}))
+	if diff := cmp.Diff([]string{"MCP.t.*", "mcp:t:*", "nowhere"}, got); diff != "" {
+		t.Errorf("unmatched (-want +got):\n%s", diff)
 	}
 	if e, _ := c.Snapshot().View(nil).Callable("read"); e.ID() != "openclaw:core:read" || !strings.Contains(string(e.Compact()), `"source":"openclaw"`) {
 		t.Errorf("the source label is not used: %s", e.Compact())

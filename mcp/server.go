@@ -56,7 +56,9 @@ type Server struct {
 	published  string     // the description of exec that clients have
 	direct     map[string]string
 
-	mu       sync.Mutex
+	mu            sync.Mutex
+	policyChecked sync.Once
+
 	closed   bool
 	sessions map[*sdk.ServerSession]*session
 	listens  []*HTTPServer
@@ -191,6 +193,19 @@ func (s *Server) ready(ctx context.Context, limit time.Duration) {
 		_ = u.Ready(ctx)
 	}
 }
+
+// checkPolicy warns of patterns that match nothing once the servers are there: a misspelt one hides nothing.
+func (s *Server) checkPolicy() {
+	s.ready(s.ctx, policyWait)
+	for _, pattern := range s.catalog.Snapshot().Unmatched(s.options.Policy) {
+		if s.ctx.Err() == nil {
+			s.log.Warn().Str("pattern", pattern).Msg("a pattern of the policy matches no tool that is there")
+		}
+	}
+}
+
+// policyWait is how long servers may take to start before the patterns are checked without them.
+const policyWait = 30 * time.Second
 
 var errServerClosed = errors.New("mcp: the server is closed")
 

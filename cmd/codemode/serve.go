@@ -72,6 +72,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s streams) error {
 	if err != nil {
 		return err
 	}
+	f.warn = true
 	session, err := f.open(s, cellLimits, stateFlags{}, f.runFlags)
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s streams) error {
 		return err // no client shall be shown tools that cannot work
 	}
 	server := mcp.NewServer(session.host, session.catalog, &mcp.ServerOptions{
-		Upstream: session.upstream, Policy: f.policy(), Direct: f.direct, Logger: s.logger(f.verbose),
+		Upstream: session.upstream, Policy: f.policy(), Direct: f.direct, Logger: f.logger(s),
 	})
 	defer server.Close()
 	if f.http == "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"codemode/catalog"
@@ -25,13 +26,14 @@ type catalogFlags struct {
 	allow   []string
 	deny    []string
 	verbose bool
+	warn    bool // log warnings without --verbose: the command has no other way to tell them
 }
 
 func (f *catalogFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.tools, "tools", nil, "JSON `FILE` with tools; may be given more than once")
 	cmd.Flags().StringVar(&f.config, "config", "", "JSON `FILE` with MCP servers (mcpServers)")
-	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "show only tools whose name or id matches `PATTERN` (* stands for anything)")
-	cmd.Flags().StringArrayVar(&f.deny, "deny", nil, "hide tools whose name or id matches `PATTERN`")
+	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "show only tools whose name, name in cells or id matches `PATTERN`, such as 'MCP.files.*'; * stands for anything")
+	cmd.Flags().StringArrayVar(&f.deny, "deny", nil, "hide tools that match `PATTERN`, as for --allow")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log what happens to standard error")
 }
 
@@ -57,7 +59,24 @@ func (f *catalogFlags) load(s streams) (*catalog.Catalog, *mcp.Upstream, error) 
 	for _, name := range config.Ignored {
 		fmt.Fprintf(s.err, "codemode: %s: %s is ignored\n", f.config, name)
 	}
-	return c, mcp.NewUpstream(config, c, &mcp.UpstreamOptions{Logger: s.logger(f.verbose)}), nil
+	return c, mcp.NewUpstream(config, c, &mcp.UpstreamOptions{Logger: f.logger(s)}), nil
+}
+
+func (f *catalogFlags) logger(s streams) *zerolog.Logger {
+	switch {
+	case f.verbose:
+		return s.logger(zerolog.DebugLevel)
+	case f.warn:
+		return s.logger(zerolog.WarnLevel)
+	}
+	return s.logger(zerolog.Disabled)
+}
+
+// checkPolicy says which patterns match no tool: a misspelt one hides nothing.
+func checkPolicy(s streams, snapshot *catalog.Snapshot, policy *catalog.Policy) {
+	for _, pattern := range snapshot.Unmatched(policy) {
+		fmt.Fprintf(s.err, "codemode: the pattern %q of --allow or --deny matches no tool\n", pattern)
+	}
 }
 
 // connect waits for the MCP servers, and says which are down.
@@ -115,6 +134,7 @@ type session struct {
 	host     *host.Host
 	catalog  *catalog.Catalog
 	upstream *mcp.Upstream
+	policy   *catalog.Policy
 	durable  bool
 	log      *os.File // the trajectory
 }
@@ -126,7 +146,7 @@ func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags, run ru
 		return nil, err
 	}
 	options := &host.Options{
-		Catalog: c, Policy: f.policy(), Limits: l, Logger: s.logger(f.verbose), Approve: mcp.Approve,
+		Catalog: c, Policy: f.policy(), Limits: l, Logger: f.logger(s), Approve: mcp.Approve,
 		EngineOptions: &quickjs.EngineOptions{Progress: s.progress()},
 	}
 	if state.state != "" {
@@ -134,7 +154,7 @@ func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags, run ru
 			return nil, usageError{err}
 		}
 	}
-	session := &session{catalog: c, upstream: upstream, durable: options.Store != nil}
+	session := &session{catalog: c, upstream: upstream, policy: options.Policy, durable: options.Store != nil}
 	if run.trajectory != "" {
 		if session.log, err = os.OpenFile(run.trajectory, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 			return nil, usageError{err}
@@ -164,6 +184,7 @@ func (s *session) follow(ctx context.Context, p printer, noWait bool, start func
 	if err := connect(ctx, p.streams, s.upstream); err != nil {
 		return err
 	}
+	checkPolicy(p.streams, s.catalog.Snapshot(), s.policy)
 	result := start()
 	for result.Status == host.Waiting && !noWait {
 		if p.format == "text" {

@@ -21,13 +21,10 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// logger writes for people to standard error where verbose is set, and nothing otherwise.
-func (s streams) logger(verbose bool) *zerolog.Logger {
-	log := zerolog.Nop()
-	if verbose {
-		log = zerolog.New(zerolog.ConsoleWriter{Out: s.err, NoColor: !terminal(s.err), TimeFormat: "15:04:05.000"}).
-			With().Timestamp().Logger()
-	}
+// logger writes what is of the level or above to standard error, for people.
+func (s streams) logger(level zerolog.Level) *zerolog.Logger {
+	log := zerolog.New(zerolog.ConsoleWriter{Out: s.err, NoColor: !terminal(s.err), TimeFormat: "15:04:05.000"}).
+		Level(level).With().Timestamp().Logger()
 	return &log
 }
 

@@ -175,9 +175,14 @@ func (f *catalogFlags) view(ctx context.Context, s streams) (view *catalog.View,
 		done()
 		return nil, nil, err
 	}
-	view = c.Snapshot().View(f.policy())
+	snapshot, policy := c.Snapshot(), f.policy()
+	checkPolicy(s, snapshot, policy)
+	view = snapshot.View(policy)
 	if view.Len() == 0 {
 		done()
+		if snapshot.Len() > 0 {
+			return nil, nil, usageError{fmt.Errorf("--allow and --deny leave none of the %d tools", snapshot.Len())}
+		}
 		return nil, nil, usageError{errNoTools}
 	}
 	return view, done, nil
