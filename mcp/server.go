@@ -295,12 +295,25 @@ func (s *Server) Close() error {
 	for _, session := range sessions {
 		session.end()
 	}
-	for client := range s.sdk.Sessions() { // those too that have not said that they are initialized
-		_ = client.Close()
-	}
 	for _, h := range listens {
 		_ = h.Close()
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for client := range s.sdk.Sessions() { // those too that have not said that they are initialized
+			_ = client.Close()
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(sessionGrace):
+		s.log.Debug().Msg("a client's session did not close in time and was left")
 	}
 	s.wg.Wait()
 	return nil
 }
+
+// sessionGrace is how long Close waits for the SDK's sessions. One whose HTTP connection was cut at the wrong moment waits
+// for a message that cannot come any more, for ever; our side of it has ended by then.
+const sessionGrace = 2 * time.Second

@@ -45,8 +45,16 @@ func (s *Server) session(client *sdk.ServerSession) (*session, error) {
 		u.join(made, made.offers())
 		u.Start()
 	}
-	s.wg.Go(func() {
+	gone := make(chan struct{})
+	go func() { // not waited for: see sessionGrace
 		_ = client.Wait()
+		close(gone)
+	}()
+	s.wg.Go(func() {
+		select {
+		case <-gone:
+		case <-s.ctx.Done():
+		}
 		made.end()
 		s.mu.Lock()
 		delete(s.sessions, client)
