@@ -235,3 +235,28 @@ return (await MCP.memory.readGraph({})).structuredContent.entities.some((e) => e
 		}
 	})
 }
+
+// What a server reports while a cell's call is under way is in the command's trajectory, beside the call.
+func TestTrajectoryHasWhatServersReport(t *testing.T) {
+	everything := npmConfig(t, "everything", "mcp-server-everything", "stdio")
+	folder := t.TempDir()
+	config, trajectory := filepath.Join(folder, "mcp.json"), filepath.Join(folder, "calls.jsonl")
+	if err := os.WriteFile(config, mustMarshal(map[string]any{"mcpServers": map[string]any{
+		"everything": map[string]any{"command": everything.Command, "args": everything.Args}}}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), buildCommand(t), "exec", "--config", config, "--trajectory", trajectory,
+		"-e", `return await MCP.everything.triggerLongRunningOperation({duration: 1, steps: 2})`).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines, err := os.ReadFile(trajectory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"server":"everything","event":"progress","toolCallId":"`, `"progress":1,"total":2}`, `"toolName":"MCP.everything.triggerLongRunningOperation"`} {
+		if !strings.Contains(string(lines), want) {
+			t.Errorf("the trajectory has no %s:\n%s", want, lines)
+		}
+	}
+}

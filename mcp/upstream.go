@@ -33,18 +33,19 @@ type UpstreamOptions struct {
 
 // Event is something that a server reports.
 type Event struct {
-	Server string // as the configuration spells it
-	Kind   EventKind
+	Server string    `json:"server"` // as the configuration spells it
+	Kind   EventKind `json:"event"`
 	// Call is the nested call that a progress event belongs to, its id in the host; empty for other events.
-	Call    string
-	Tool    string // of a progress event: the tool's own name
-	Message string // of a progress event; untrusted text
+	Call    string `json:"toolCallId,omitempty"`
+	Tool    string `json:"tool,omitempty"`    // of a progress event: the tool's own name
+	Message string `json:"message,omitempty"` // of a progress event; untrusted text
 
-	Progress, Total float64 // of a progress event; Total is 0 where it is not known
+	Progress float64 `json:"progress,omitempty"` // of a progress event
+	Total    float64 `json:"total,omitempty"`    // of a progress event; 0 where it is not known
 
-	Level  string          // of a log event: debug, info, notice, warning, error, critical, alert, emergency
-	Logger string          // of a log event
-	Data   json.RawMessage // of a log event; untrusted
+	Level  string          `json:"level,omitempty"`  // of a log event: debug, info, notice, warning, error, critical, alert, emergency
+	Logger string          `json:"logger,omitempty"` // of a log event
+	Data   json.RawMessage `json:"data,omitempty"`   // of a log event; untrusted, of any size
 }
 
 // EventKind says what an event is.

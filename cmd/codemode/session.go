@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -37,8 +39,9 @@ func (f *catalogFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log what happens to standard error")
 }
 
-// load makes the catalog, and connects nothing. A tool that is wrong is reported and left out.
-func (f *catalogFlags) load(s streams) (*catalog.Catalog, *mcp.Upstream, error) {
+// load makes the catalog, and connects nothing. A tool that is wrong is reported and left out. What MCP servers report
+// goes to events, unless it is nil.
+func (f *catalogFlags) load(s streams, events func(mcp.Event)) (*catalog.Catalog, *mcp.Upstream, error) {
 	c := host.NewCatalog(nil)
 	for _, path := range f.tools {
 		tools, problems, err := catalog.LoadFile(path)
@@ -59,7 +62,7 @@ func (f *catalogFlags) load(s streams) (*catalog.Catalog, *mcp.Upstream, error) 
 	for _, name := range config.Ignored {
 		fmt.Fprintf(s.err, "codemode: %s: %s is ignored\n", f.config, name)
 	}
-	return c, mcp.NewUpstream(config, c, &mcp.UpstreamOptions{Logger: f.logger(s)}), nil
+	return c, mcp.NewUpstream(config, c, &mcp.UpstreamOptions{Logger: f.logger(s), Events: events}), nil
 }
 
 func (f *catalogFlags) logger(s streams) *zerolog.Logger {
@@ -126,7 +129,7 @@ func (f *catalogFlags) policy() *catalog.Policy {
 type runFlags struct{ trajectory string }
 
 func (f *runFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.trajectory, "trajectory", "", "append a line of JSON for every nested call to this `FILE`")
+	cmd.Flags().StringVar(&f.trajectory, "trajectory", "", "append a line of JSON to this `FILE` for every nested call, and for what MCP servers report meanwhile")
 }
 
 // session is a host with its catalog, for one run of the command.
@@ -141,12 +144,23 @@ type session struct {
 
 // open makes the host. MCP servers are not connected yet.
 func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags, run runFlags) (*session, error) {
-	c, upstream, err := f.load(s)
+	session := &session{policy: f.policy()}
+	var record func(host.Record)
+	var events func(mcp.Event)
+	if run.trajectory != "" {
+		var err error
+		if session.log, err = os.OpenFile(run.trajectory, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+			return nil, usageError{err}
+		}
+		record = host.WriteTrajectory(session.log, func(err error) { fmt.Fprintln(s.err, "codemode: trajectory:", err) })
+		events = writeEvents(session.log)
+	}
+	c, upstream, err := f.load(s, events)
 	if err != nil {
 		return nil, err
 	}
 	options := &host.Options{
-		Catalog: c, Policy: f.policy(), Limits: l, Logger: f.logger(s), Approve: mcp.Approve,
+		Catalog: c, Policy: session.policy, Limits: l, Logger: f.logger(s), Approve: mcp.Approve, Trajectory: record,
 		EngineOptions: &quickjs.EngineOptions{Progress: s.progress()},
 	}
 	if state.state != "" {
@@ -154,15 +168,29 @@ func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags, run ru
 			return nil, usageError{err}
 		}
 	}
-	session := &session{catalog: c, upstream: upstream, policy: options.Policy, durable: options.Store != nil}
-	if run.trajectory != "" {
-		if session.log, err = os.OpenFile(run.trajectory, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
-			return nil, usageError{err}
-		}
-		options.Trajectory = host.WriteTrajectory(session.log, func(err error) { fmt.Fprintln(s.err, "codemode: trajectory:", err) })
-	}
+	session.catalog, session.upstream, session.durable = c, upstream, options.Store != nil
 	session.host, err = host.New(options)
 	return session, err
+}
+
+// maxEventData is how much of a server's log event a trajectory keeps, as for a call's input.
+const maxEventData = 8 << 10
+
+// writeEvents makes a function that writes each event as a line of JSON. A line is one write, so that those of calls and
+// of events do not mix. An error of the file is told by the calls' writer.
+func writeEvents(file io.Writer) func(mcp.Event) {
+	return func(e mcp.Event) {
+		if len(e.Data) > maxEventData {
+			e.Data = json.RawMessage(`"[omitted: larger than the display limit]"`)
+		}
+		line, err := json.Marshal(struct {
+			At time.Time `json:"at"`
+			mcp.Event
+		}{time.Now(), e})
+		if err == nil {
+			_, _ = file.Write(append(line, '\n'))
+		}
+	}
 }
 
 func (s *session) Close() error {

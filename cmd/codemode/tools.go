@@ -162,7 +162,7 @@ mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
 
 // view is what a cell would see, with the MCP servers connected. done disconnects them.
 func (f *catalogFlags) view(ctx context.Context, s streams) (view *catalog.View, done func(), err error) {
-	c, upstream, err := f.load(s)
+	c, upstream, err := f.load(s, nil)
 	if err != nil {
 		return nil, nil, err
 	}
