@@ -11,8 +11,17 @@ func (p *parser) literal() expr {
 	return p.classExpr()
 }
 
-// template reads a template literal from its opening backtick.
+// template reads a template literal.
 func (p *parser) template() {
+	p.templateOf(func() {
+		branch := p.ts.leaveBranch()
+		p.expression(false)
+		p.ts.inTrueBranch = branch
+	})
+}
+
+// templateOf reads a template from its opening backtick; hole reads what stands in each ${}.
+func (p *parser) templateOf(hole func()) {
 	open := int(p.tok.start)
 	i := open + 1
 	for p.err == nil {
@@ -28,9 +37,7 @@ func (p *parser) template() {
 			return
 		}
 		p.next()
-		branch := p.ts.leaveBranch()
-		p.expression(false)
-		p.ts.inTrueBranch = branch
+		hole()
 		if !p.is(kindRBrace) {
 			p.closing(kindRBrace, int32(end-1))
 			return

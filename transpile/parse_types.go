@@ -227,30 +227,7 @@ func (p *parser) importType() {
 	p.typeReferenceRest()
 }
 
-func (p *parser) templateType() {
-	open := int(p.tok.start)
-	i := open + 1
-	for p.err == nil {
-		end, last, ok := p.scanTemplatePart(i)
-		if !ok {
-			p.fail(open, "This template literal is not closed: add a backtick")
-			return
-		}
-		p.pos = end
-		if last {
-			p.tok.end = int32(end)
-			p.next()
-			return
-		}
-		p.next()
-		p.typ()
-		if !p.is(kindRBrace) {
-			p.closing(kindRBrace, int32(end-1))
-			return
-		}
-		i = int(p.tok.end)
-	}
-}
+func (p *parser) templateType() { p.templateOf(p.typ) }
 
 func (p *parser) tupleType() {
 	open := p.tok.start
