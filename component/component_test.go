@@ -3,10 +3,8 @@ package component_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"codemode/internal/npmtest"
 	"codemode/wit"
 )
 
@@ -292,12 +291,12 @@ func newWorkspace(t *testing.T) *workspace {
 	}
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "%s is not installed: the guest is not run as a component on a second host", program)
+			npmtest.Missing(t, "%s is not installed: the guest is not run as a component on a second host", program)
 		}
 	}
 	guest, err := os.ReadFile(filepath.Join("..", "quickjs", "guest", "guest.wasm"))
 	if errors.Is(err, fs.ErrNotExist) {
-		missing(t, "there is no guest to wrap: make guest builds it")
+		npmtest.Missing(t, "there is no guest to wrap: make guest builds it")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -317,60 +316,21 @@ func newWorkspace(t *testing.T) *workspace {
 	return w
 }
 
-// missing skips the test, or fails it where nothing may be missing.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // What npm and Node say when there is no way to the registry.
 var noNetwork = regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|ENOTCACHED`)
 
-// install puts what package-lock.json names into a folder of the user's cache, once for each content of that file, and
-// gives the path of its node_modules.
+// install installs jco and gives the path of its node_modules.
 func install(t *testing.T) string {
 	t.Helper()
-	lock, err := os.ReadFile("package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	parent := filepath.Join(cache, "codemode", "component")
-	dir := filepath.Join(parent, fmt.Sprintf("%x", sha256.Sum256(lock))[:16])
-	if _, err := os.Stat(dir); err == nil {
+	dir, err := npmtest.Install("component", ".", nil)
+	if err == nil {
 		return filepath.Join(dir, "node_modules")
 	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		t.Fatal(err)
+	if errors.Is(err, context.DeadlineExceeded) || noNetwork.MatchString(err.Error()) {
+		t.Skipf("npm cannot fetch jco (%s): the guest is not run as a component on a second host", noNetwork.FindString(err.Error()))
 	}
-	// Made elsewhere and renamed: a run that is cut short leaves nothing behind that looks whole.
-	making, err := os.MkdirTemp(parent, "making-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(making)
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		copyFile(t, name, filepath.Join(making, name))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	npm := command(ctx, making, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1")
-	if out, err := npm.CombinedOutput(); err != nil {
-		if noNetwork.Match(out) || ctx.Err() != nil {
-			t.Skipf("npm cannot fetch jco (%s): the guest is not run as a component on a second host", noNetwork.Find(out))
-		}
-		t.Fatalf("npm ci: %v\n%s", err, out)
-	}
-	if err := os.Rename(making, dir); err != nil && !errors.Is(err, fs.ErrExist) { // another test process was faster
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "node_modules")
+	t.Fatal(err)
+	return ""
 }
 
 func copyFile(t *testing.T, from, to string) {

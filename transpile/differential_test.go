@@ -3,11 +3,9 @@ package transpile_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -23,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codemode/host"
+	"codemode/internal/npmtest"
 	"codemode/quickjs"
 	"codemode/transpile"
 )
@@ -410,64 +409,14 @@ func askNode(t *testing.T, node string, questions []question) []answer {
 	return answers
 }
 
-// missing skips the test, or fails it where nothing may be missing.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// installNode puts the Node that testdata/node pins into a folder of the user's cache, once for each content of its lock
-// file, and gives the path of the program.
+// installNode installs the Node that testdata/node pins, and gives the path of the program.
 func installNode(t *testing.T) string {
 	t.Helper()
-	lock, err := os.ReadFile("testdata/node/package-lock.json")
+	dir, err := npmtest.Install("differential", "testdata/node", func(dir string) { nodeIn(t, dir) })
+	if errors.Is(err, exec.ErrNotFound) {
+		npmtest.Missing(t, "npm is not installed: cells are not compared with Node")
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	parent := filepath.Join(cache, "codemode", "differential")
-	dir := filepath.Join(parent, fmt.Sprintf("%x", sha256.Sum256(lock))[:16])
-	if _, err := os.Stat(dir); err == nil {
-		return nodeIn(t, dir)
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		missing(t, "npm is not installed: cells are not compared with Node")
-	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	// Made elsewhere and renamed: a run that is cut short leaves nothing behind that looks whole.
-	making, err := os.MkdirTemp(parent, "making-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(making)
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		b, err := os.ReadFile(filepath.Join("testdata/node", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(making, name), b, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1")
-	c.Dir = making
-	c.WaitDelay = time.Second // npm's children may hold its output open
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("npm ci: %v\n%s", err, out)
-	}
-	nodeIn(t, making)
-	if err := os.Rename(making, dir); err != nil && !errors.Is(err, fs.ErrExist) { // another test process was faster
 		t.Fatal(err)
 	}
 	return nodeIn(t, dir)
