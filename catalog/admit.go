@@ -24,6 +24,7 @@ type record struct {
 	hints   hintCache
 	input   contract
 	output  contract
+	pace    pace
 }
 
 // trusted reports whether the tool's names and texts may stand in a prompt: they come from the embedding program.

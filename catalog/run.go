@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Run runs the tool. It waits for the tool's lane when the tool is sequential, gives up when ctx ends, and turns a
@@ -67,6 +69,34 @@ func (e *Entry) protected(ctx context.Context, call *Call) (result *Result, err 
 	}()
 	return e.rec.tool.Run(ctx, call)
 }
+
+// pace tells tools that answer at once from the others by their last calls: how many in a row were brief, up to
+// briefAfter, or below 0 after one that was long.
+type pace struct{ streak atomic.Int32 }
+
+const (
+	briefCall  = 20 * time.Microsecond // to give a call to another goroutine costs half of this
+	briefAfter = 2
+	longCall   = time.Millisecond
+	longCosts  = 64 // so many brief calls make up for a long one
+)
+
+// Took notes how long a call took from its look-up to its answer, hooks and contracts included.
+func (e *Entry) Took(d time.Duration) {
+	streak := &e.rec.pace.streak
+	switch n := streak.Load(); {
+	case d >= longCall:
+		streak.Store(-longCosts)
+	case d >= briefCall && n > 0:
+		streak.Store(0)
+	case d < briefCall && n < briefAfter:
+		streak.Store(n + 1)
+	}
+}
+
+// Brief reports whether the tool answers at once, as far as its last calls show: a call is best run where the caller
+// stands then.
+func (e *Entry) Brief() bool { return e.rec.pace.streak.Load() >= briefAfter }
 
 // failure makes an *Error of what a tool returned; the end of the context stays what it is.
 func (e *Entry) failure(err error) error {

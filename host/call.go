@@ -13,26 +13,25 @@ import (
 	"codemode/guestabi"
 )
 
-// runCall runs a tool call on a goroutine of its own, from look-up to answer.
-//
-// Sequential tools of a cell run in the order in which the cell asked: before, where set, ends when the last one has.
-func (c *cell) runCall(ctx context.Context, r *request, before, done chan struct{}) {
-	defer c.host.active.Done()
-	if done != nil {
-		defer close(done)
+// runCall runs a tool call, from look-up to answer.
+func (c *cell) runCall(r *request) {
+	if r.done != nil { // sequential tools of a cell run in the order in which the cell asked
+		defer close(r.done)
 	}
-	if before != nil {
+	if r.after != nil {
 		select {
-		case <-before:
-		case <-ctx.Done():
+		case <-r.after:
+		case <-r.ctx.Done():
 		}
 	}
 	started := time.Now()
-	ctx, observed := c.host.observe.call(ctx)
+	ctx, observed := c.host.observe.call(r.ctx)
 	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: fmt.Sprintf("%s:%d", c.id, r.order), Input: r.input, Location: c.location(r.site)}
 	value, ran, err := c.call(ctx, r, call)
 	if call.Entry != nil {
-		c.usedTool(call.Entry.CallableName(), time.Since(started), err != nil)
+		took := time.Since(started)
+		call.Entry.Took(took)
+		c.usedTool(call.Entry.CallableName(), took, err != nil)
 	}
 	if record := c.host.options.Trajectory; record != nil {
 		out := Record{RunID: c.id, Scope: c.scope, ParentID: c.parentID, CallID: call.ID, Tool: r.tool, Order: r.order,
@@ -205,25 +204,22 @@ func (c *cell) byCallableName(reference string) *catalog.Entry {
 	return nil
 }
 
-// sequential gives the tool that a call runs, where it is one that must not overlap with others of its lane.
-func (c *cell) sequential(r *request) (lane string, ok bool) {
-	var entry *catalog.Entry
+// callee gives the tool that a call runs; nil where there is none, or none that is known before its input is looked at.
+func (c *cell) callee(r *request) *catalog.Entry {
 	switch r.binding {
 	case guestabi.ByReference:
-		entry, _ = c.view.Lookup(r.tool)
-		if entry == nil {
-			entry = c.byCallableName(r.tool)
+		if entry, err := c.view.Lookup(r.tool); err == nil {
+			return entry
 		}
+		return c.byCallableName(r.tool)
 	case guestabi.ByCallable:
-		entry, _ = c.view.Callable(r.tool)
+		entry, _ := c.view.Callable(r.tool)
+		return entry
 	case guestabi.ByPath:
 		n, _ := c.view.Resolve(r.tool)
-		entry = n.Entry
+		return n.Entry
 	}
-	if entry == nil || !entry.Sequential() {
-		return "", false
-	}
-	return entry.Tool().Lane, true
+	return nil
 }
 
 // approval is how a tool asks a person; nil where nobody can be asked. The cell's deadline stands still meanwhile.

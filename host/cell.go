@@ -36,6 +36,7 @@ type cell struct {
 	accounted  time.Duration     // of vm's time, what is in used
 	parked     *quickjs.Snapshot // in place of vm
 	cannotPark bool              // its snapshot is over the limit: it keeps its instance
+	idle       time.Time         // since when it waits with an instance
 	ran        bool              // the body was run
 	noted      bool              // the notes were given
 	output     *limits.Output
@@ -67,6 +68,7 @@ type cell struct {
 	pending []*request // no answer was delivered yet, in the order of asking
 	queue   []*request // of these, those that wait for a slot
 	running int        // of these, those that have one
+	inline  inline
 	replies []*request // of these, those that are answered, in the order of answering
 	inbox   int64      // bytes of these answers
 	wake    chan struct{}
@@ -87,54 +89,31 @@ func (c *cell) minResume() time.Duration { return min(250*time.Millisecond, c.li
 // drive runs the cell until it ends, must be suspended, or is aborted. first makes the first step, where there is one.
 func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)) *Result {
 	deadline := time.Now().Add(c.limits.Timeout())
-	var timer *time.Timer
-	defer func() {
-		if timer != nil {
-			timer.Stop()
-		}
-	}()
 	if first != nil {
 		c.vm.SetDeadline(deadline)
 		if r := c.step(first()); r != nil {
 			return r
 		}
 	}
-	var idle time.Time // since when the cell waits with an instance
-	for {
-		c.mu.Lock()
-		waits := len(c.pending)
-		var reply *request
-		late := !time.Now().Before(deadline.Add(c.paused)) && c.approvals == 0
-		switch {
-		case c.ending != nil:
-		case len(c.replies) > 0 && (!late || len(c.replies) == waits):
-			reply = c.takeReply()
+	var timer *time.Timer
+	defer func() {
+		if timer != nil {
+			timer.Stop()
 		}
-		yields := reply == nil && c.yields()
-		onlyTimersAndCalls := waits - len(c.replies)
+	}()
+	for {
+		if r := c.advance(ctx, deadline); r != nil {
+			return r
+		}
+		c.mu.Lock()
+		brief := len(c.inline.calls) > 0
 		approvals, end := c.approvals, deadline.Add(c.paused)
-		ending := c.ending
 		c.mu.Unlock()
-
-		switch {
-		case ending != nil:
-			return c.fail(ending)
-		case ctx.Err() != nil:
-			return c.fail(context.Cause(ctx))
-		case reply != nil:
-			idle = time.Time{}
-			if r := c.deliver(ctx, reply, end); r != nil {
+		if brief {
+			if r := c.runInline(ctx, deadline); r != nil {
 				return r
 			}
 			continue
-		case waits == 0 && c.done:
-			return c.complete()
-		case waits == 0:
-			return c.fail(errDeadlock)
-		case yields:
-			return c.suspend(ctx)
-		case late && onlyTimersAndCalls > 0:
-			return c.suspend(ctx)
 		}
 
 		// Nothing to deliver: wait for an answer, the deadline, or the time to give the instance back.
@@ -144,10 +123,10 @@ func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)
 			pause = time.Hour
 		}
 		if c.vm != nil && !c.cannotPark {
-			if idle.IsZero() {
-				idle = now
+			if c.idle.IsZero() {
+				c.idle = now
 			}
-			pause = min(pause, max(0, idle.Add(c.limits.ParkAfter()).Sub(now)))
+			pause = min(pause, max(0, c.idle.Add(c.limits.ParkAfter()).Sub(now)))
 		}
 		if timer == nil {
 			timer = time.NewTimer(pause)
@@ -158,9 +137,47 @@ func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)
 		case <-c.wake:
 		case <-ctx.Done():
 		case <-timer.C:
-			if c.vm != nil && !c.cannotPark && !idle.IsZero() && time.Since(idle) >= c.limits.ParkAfter() {
+			if c.vm != nil && !c.cannotPark && !c.idle.IsZero() && time.Since(c.idle) >= c.limits.ParkAfter() {
 				c.park()
 			}
+		}
+	}
+}
+
+// advance delivers the answers that are there. It returns nil where the cell waits for others.
+func (c *cell) advance(ctx context.Context, deadline time.Time) *Result {
+	for {
+		c.mu.Lock()
+		waits := len(c.pending)
+		unanswered := waits - len(c.replies)
+		end := deadline.Add(c.paused)
+		late := !time.Now().Before(end) && c.approvals == 0
+		var reply *request
+		if c.ending == nil && len(c.replies) > 0 && (!late || unanswered == 0) {
+			reply = c.takeReply()
+		}
+		yields := reply == nil && c.yields()
+		ending := c.ending
+		c.mu.Unlock()
+
+		switch {
+		case ending != nil:
+			return c.fail(ending)
+		case ctx.Err() != nil:
+			return c.fail(context.Cause(ctx))
+		case reply != nil:
+			c.idle = time.Time{}
+			if r := c.deliver(ctx, reply, end); r != nil {
+				return r
+			}
+		case waits == 0 && c.done:
+			return c.complete()
+		case waits == 0:
+			return c.fail(errDeadlock)
+		case yields || late:
+			return c.suspend(ctx)
+		default:
+			return nil
 		}
 	}
 }
@@ -367,7 +384,7 @@ func (c *cell) end(why error, last *Result) {
 	for _, p := range c.pending {
 		p.stop()
 	}
-	c.pending, c.queue, c.replies = nil, nil, nil
+	c.pending, c.queue, c.replies, c.inline.calls = nil, nil, nil, nil
 	suspendedBefore := !c.expires.IsZero()
 	c.mu.Unlock()
 	if cancel != nil {

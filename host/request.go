@@ -66,7 +66,10 @@ type request struct {
 	settled bool
 	ok      bool
 	reply   []byte
-	cancel  context.CancelFunc // of a running call
+	ctx     context.Context // of a running call
+	cancel  context.CancelFunc
+	after   chan struct{} // of a sequential call: closed when the last one of its lane has ended
+	done    chan struct{} // and closed when this one has
 	timer   *time.Timer
 }
 
@@ -134,6 +137,9 @@ func (c *cell) admit() *Result {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ending != nil {
+		return nil
+	}
 	if c.ctx == nil {
 		// The calls outlive the exec that started them, not its values.
 		c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(c.outer))
@@ -175,32 +181,50 @@ func (c *cell) start(r *request) {
 	case r.isCall():
 		c.calls++
 		r.order = c.calls
-		var ctx context.Context
-		ctx, r.cancel = context.WithCancel(c.ctx)
-		c.host.active.Add(1)
-		var before, done chan struct{}
-		if lane, ok := c.sequential(r); ok {
+		r.ctx, r.cancel = context.WithCancel(c.ctx)
+		entry := c.callee(r)
+		if entry != nil && entry.Sequential() {
 			if c.lanes == nil {
 				c.lanes = map[string]chan struct{}{}
 			}
-			done = make(chan struct{})
-			before, c.lanes[lane] = c.lanes[lane], done
+			lane := entry.Tool().Lane
+			r.done = make(chan struct{})
+			r.after, c.lanes[lane] = c.lanes[lane], r.done
 		}
-		c.host.workers.run(func() { c.runCall(ctx, r, before, done) })
+		if c.driving && r.done == nil && entry != nil && entry.Brief() {
+			c.inline.calls = append(c.inline.calls, r)
+		} else {
+			c.launch(r)
+		}
 	case r.method == methodSearch:
-		// The first search of a catalog builds its index; not while the cell's lock is held.
 		c.counts.search.Add(1)
-		c.host.active.Add(1)
-		c.host.workers.run(func() {
-			defer c.host.active.Done()
-			c.reply(r)(c.search(r))
-		})
+		if c.driving {
+			c.inline.calls = append(c.inline.calls, r)
+		} else {
+			c.launch(r)
+		}
 	case r.method == methodDescribe:
 		c.counts.describe.Add(1)
 		c.answerNow(r, c.describeTool)
 	default:
 		c.answerNow(r, c.saved)
 	}
+}
+
+// launch performs a request on a goroutine of its own. The caller holds mu.
+func (c *cell) launch(r *request) {
+	c.host.active.Add(1)
+	c.host.workers.run(func() { c.perform(r) })
+}
+
+// perform runs a call or a search to its answer.
+func (c *cell) perform(r *request) {
+	defer c.host.active.Done()
+	if r.method == methodSearch {
+		c.reply(r)(c.search(r))
+		return
+	}
+	c.runCall(r)
 }
 
 // answerNow answers a request from memory. The caller holds mu.

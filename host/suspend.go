@@ -33,6 +33,9 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	if int64(s.Size()) > c.limits.MaxSnapshotBytes {
 		return c.fail(&limits.Error{Limit: limits.BreachSnapshot, Allowed: c.limits.MaxSnapshotBytes})
 	}
+	c.mu.Lock()
+	c.launchInline() // nobody drives now
+	c.mu.Unlock()
 	fitted := c.output.Fit(nil, 0) // before the state is written: what is given out here is not given out again
 	expires := time.Now().Add(c.limits.SnapshotTTL())
 	encoded := s.Encode()

@@ -23,10 +23,14 @@ func compile(tools *toolset, src *source, root, engineHash string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	edited, err := exactPlaces(string(text))
-	if err != nil {
-		step("warning: positions in errors will be less exact: %v in %s of QuickJS-NG %s", err, engineFile, src.version)
-		edited = string(text)
+	edited := string(text)
+	for _, set := range editSets {
+		better, err := apply(set.edits, edited)
+		if err != nil {
+			step("warning: %s: %v in %s of QuickJS-NG %s", set.without, err, engineFile, src.version)
+			continue
+		}
+		edited = better
 	}
 	key := hash([]byte(engineHash + edited + tools.version + strings.Join(compileFlags, " ")))[:32]
 	objects := filepath.Join(cache, "objects-"+key)

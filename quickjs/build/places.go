@@ -16,9 +16,18 @@ import (
 // edit replaces old, which must be there once; where after is given, the first old behind that.
 type edit struct{ after, old, new string }
 
-// exactPlaces edits quickjs.c. The error says which anchor is not there.
-func exactPlaces(source string) (string, error) {
-	for i, e := range placeEdits {
+// editSets are made each on its own: as a whole, or not at all.
+var editSets = []struct {
+	edits   []edit
+	without string // what a guest lacks where they cannot be made
+}{
+	{placeEdits, "positions in errors will be less exact"},
+	{stackEdits, "errors and calls will be slower"},
+}
+
+// apply makes edits in quickjs.c. The error says which anchor is not there.
+func apply(edits []edit, source string) (string, error) {
+	for i, e := range edits {
 		start := 0
 		if e.after != "" {
 			if start = strings.Index(source, e.after); start < 0 {

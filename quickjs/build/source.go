@@ -22,7 +22,7 @@ var suites = []string{"forky", "sid"}
 // The engine's files that make the library; the rest of the package is its own command and tests.
 var units = []string{engineFile, "libregexp.c", "libunicode.c", "dtoa.c"}
 
-// engineFile is the one that exactPlaces edits.
+// engineFile is the one that editSets change.
 const engineFile = "quickjs.c"
 
 type source struct {
