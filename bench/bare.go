@@ -30,7 +30,7 @@ func (*bareBridge) Load(uint32, string) error                             { retu
 func (*bareBridge) Drop(uint32, string) error                             { return nil }
 
 // Resolve knows no names: a bare cell uses none.
-func (*bareBridge) Resolve(string) (string, bool) { return "", false }
+func (*bareBridge) Resolve(string) (guestabi.Node, bool) { return guestabi.Node{}, false }
 
 // runBare runs a body without a host: an instance, the evaluation, and the instance back.
 func runBare(ctx context.Context, engine *quickjs.Engine, body string) error {

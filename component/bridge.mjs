@@ -105,11 +105,12 @@ export class Bridge {
   }
 
   #resolve(path) {
-    if (path === "ALL_TOOLS") return { kind: "value", value: Object.keys(TOOLS).map(compact) };
-    if (NAMESPACE.includes(path)) return { kind: "namespace" };
+    const node = (standing, binding, name, data) => ({ standing, binding, name, data: data ? JSON.stringify(data) : "" });
+    if (path === "ALL_TOOLS") return node("value", "reference", "", Object.keys(TOOLS).map(compact));
+    if (NAMESPACE.includes(path)) return node("namespace", "reference", "");
     for (const name of Object.keys(TOOLS)) {
-      if (path === name || path === `tools.${name}`) return { kind: "tool", binding: 1, name, description: handle(name) };
-      if (path === `MCP.demo.${name}`) return { kind: "tool", binding: 2, name: path };
+      if (path === name || path === `tools.${name}`) return node("tool", "callable", name, handle(name));
+      if (path === `MCP.demo.${name}`) return node("tool", "path", path);
     }
     return undefined;
   }
@@ -147,10 +148,7 @@ export class Bridge {
       yield: (id, reason) => this.#ask(id, () => ({ status: "yielded", reason: reason ?? null })),
       text: (value) => void this.output.push({ type: "text", text: value }),
       json: (value) => void this.output.push({ type: "json", value: JSON.parse(value) }),
-      resolve: (path) => {
-        const node = this.#resolve(path);
-        return node && JSON.stringify(node);
-      },
+      resolve: (path) => this.#resolve(path),
       names: (path) => {
         const tools = Object.keys(TOOLS);
         const below = { "": [...tools, "MCP", "ALL_TOOLS"], tools, MCP: ["demo"], "MCP.demo": tools };

@@ -43,6 +43,26 @@ const (
 	listings
 )
 
+// Standing is what stands at a name.
+type Standing uint8
+
+// The kinds of nodes, in the order of the WIT.
+const (
+	StandingTool Standing = iota
+	StandingNamespace
+	StandingValue
+)
+
+// Node is what Resolve knows of a name.
+type Node struct {
+	Standing Standing
+	// Binding and Name are how requests of a tool name it.
+	Binding Binding
+	Name    string
+	// Data is JSON text: a value, or what a tool's handle says of it. Empty where there is none.
+	Data string
+}
+
 // Site is where in the cell's body a request was made, one-based; zero where unknown.
 type Site struct{ Line, Column uint32 }
 
@@ -69,7 +89,7 @@ type Bridge interface {
 	Text(value string) error
 	JSON(value json.RawMessage) error
 
-	Resolve(path string) (node string, ok bool)
+	Resolve(path string) (node Node, ok bool)
 	Names(path string) string
 	Entries(listing Listing) string
 	Files(prefix string) (list string, ok bool)

@@ -82,12 +82,15 @@ func (l *log) Search(id uint32, query string, limit uint32, s Surface) error {
 func (l *log) Describe(id uint32, b Binding, tool string) error {
 	return l.add("describe", id, b, tool)
 }
-func (l *log) Cancel(id uint32) error                  { return l.add("cancel", id) }
-func (l *log) Timer(id, ms uint32) error               { return l.add("timer", id, ms) }
-func (l *log) Yield(id uint32, reason *string) error   { return l.add("yield", id, reason) }
-func (l *log) Text(v string) error                     { return l.add("text", v) }
-func (l *log) JSON(v json.RawMessage) error            { return l.add("json", v) }
-func (l *log) Resolve(path string) (string, bool)      { l.add("resolve", path); return "{}", path == "yes" }
+func (l *log) Cancel(id uint32) error                { return l.add("cancel", id) }
+func (l *log) Timer(id, ms uint32) error             { return l.add("timer", id, ms) }
+func (l *log) Yield(id uint32, reason *string) error { return l.add("yield", id, reason) }
+func (l *log) Text(v string) error                   { return l.add("text", v) }
+func (l *log) JSON(v json.RawMessage) error          { return l.add("json", v) }
+func (l *log) Resolve(path string) (Node, bool) {
+	l.add("resolve", path)
+	return Node{StandingValue, ByPath, "yes", "{}"}, path == "yes"
+}
 func (l *log) Names(path string) string                { l.add("names", path); return "[]" }
 func (l *log) Entries(i Listing) string                { l.add("entries", i); return "" }
 func (l *log) Files(p string) (string, bool)           { l.add("files", p); return "[]", true }
@@ -176,8 +179,11 @@ func TestAnswersAreWrittenToTheGuest(t *testing.T) {
 	if _, err := call("resolve", g, &b, 400, 3, 1000); err != nil {
 		t.Fatal(err)
 	}
-	if g.memory[1000] != 1 || binary.LittleEndian.Uint32(g.memory[1004:]) != 2048 || string(g.memory[2048:2050]) != "{}" {
-		t.Errorf("option: % x", g.memory[1000:1012])
+	if diff := cmp.Diff([]byte{1, 0, 0, 0, 2, 2, 0, 0, 0, 8, 0, 0, 3, 0, 0, 0, 3, 8, 0, 0, 2, 0, 0, 0}, g.memory[1000:1024]); diff != "" {
+		t.Errorf("option<node> (-want +got):\n%s", diff)
+	}
+	if got := string(g.memory[2048:2053]); got != "yes{}" {
+		t.Errorf("the node's text: %q", got)
 	}
 	if _, err := call("resolve", g, &b, 400, 2, 1000); err != nil || g.memory[1000] != 0 {
 		t.Errorf("none: % x %v", g.memory[1000:1012], err)

@@ -123,7 +123,7 @@ var imports = [...]Import{
 			return err
 		}
 		node, ok := b.Resolve(path)
-		return giveOption(g, v[2].u32(), node, ok)
+		return giveNode(g, v[2].u32(), node, ok)
 	}},
 	{"names", signature(3), func(g Guest, b Bridge, v []Slot) error {
 		path, err := g.Memory().Text(v[0].u32(), v[1].u32())
@@ -231,6 +231,27 @@ func giveString(g Guest, at uint32, text string) error {
 	}
 	binary.LittleEndian.PutUint32(b, pointer)
 	binary.LittleEndian.PutUint32(b[4:], length)
+	return nil
+}
+
+// giveNode writes an option<node>: whether there is one, the two enums, and the two strings.
+func giveNode(g Guest, at uint32, n Node, some bool) error {
+	if some {
+		if err := giveString(g, at+8, n.Name); err != nil {
+			return err
+		}
+		if err := giveString(g, at+16, n.Data); err != nil {
+			return err
+		}
+	}
+	b, err := g.Memory().Bytes(at, 24)
+	if err != nil {
+		return err
+	}
+	b[0] = 0
+	if some {
+		b[0], b[4], b[5] = 1, byte(n.Standing), byte(n.Binding)
+	}
 	return nil
 }
 

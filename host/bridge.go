@@ -130,56 +130,41 @@ func (c *cell) JSON(value json.RawMessage) error {
 	return nil
 }
 
-// node is what Resolve tells the prelude of a name.
-type node struct {
-	Kind        string           `json:"kind"`
-	Binding     guestabi.Binding `json:"binding,omitempty"`
-	Name        string           `json:"name,omitempty"`
-	Description json.RawMessage  `json:"description,omitempty"`
-	Array       bool             `json:"array,omitempty"`
-	Value       json.RawMessage  `json:"value,omitempty"`
-}
-
-func (n node) text() (string, bool) {
-	text, err := marshal(n)
-	return string(text), err == nil
-}
-
 const toolsPrefix = "tools."
 
 // Resolve is guestabi.Bridge's.
-func (c *cell) Resolve(path string) (string, bool) {
+func (c *cell) Resolve(path string) (guestabi.Node, bool) {
 	if len(path) > maxName {
-		return "", false
+		return guestabi.Node{}, false
 	}
 	if path == "ALL_TOOLS" {
-		return node{Kind: "value", Value: c.view.AllTools()}.text()
+		return guestabi.Node{Standing: guestabi.StandingValue, Data: string(c.view.AllTools())}, true
 	}
 	entry, ok := c.view.Callable(path)
 	if len(path) > len(toolsPrefix) && path[:len(toolsPrefix)] == toolsPrefix {
 		entry, ok = c.view.Tool(path[len(toolsPrefix):])
 		if !ok {
-			return "", false
+			return guestabi.Node{}, false
 		}
 	}
 	if ok {
-		return node{Kind: "tool", Binding: guestabi.ByCallable, Name: entry.CallableName(), Description: entry.Handle()}.text()
+		return guestabi.Node{Binding: guestabi.ByCallable, Name: entry.CallableName(), Data: string(entry.Handle())}, true
 	}
 	if path == "namespaces" {
-		return node{Kind: "namespace"}.text()
+		return guestabi.Node{Standing: guestabi.StandingNamespace}, true
 	}
 	n, ok := c.view.Resolve(path)
 	if !ok {
-		return "", false
+		return guestabi.Node{}, false
 	}
 	c.untrusted = c.untrusted || n.Untrusted && n.Kind == catalog.NodeValue
 	switch n.Kind {
 	case catalog.NodeNamespace:
-		return node{Kind: "namespace", Array: n.Array}.text()
+		return guestabi.Node{Standing: guestabi.StandingNamespace}, true
 	case catalog.NodeValue:
-		return node{Kind: "value", Value: n.Value}.text()
+		return guestabi.Node{Standing: guestabi.StandingValue, Data: string(n.Value)}, true
 	}
-	return node{Kind: "tool", Binding: guestabi.ByPath, Name: path}.text()
+	return guestabi.Node{Binding: guestabi.ByPath, Name: path}, true
 }
 
 // Names is guestabi.Bridge's.

@@ -141,7 +141,7 @@ func exec(t testing.TB, h *Host, code string) *Result {
 }
 
 func TestExec(t *testing.T) {
-	h := newHost(t, newTools(), Options{Limits: limits.Limits{TimeoutMs: 500}})
+	h := newHost(t, newTools(), Options{})
 	for _, test := range []struct{ code, want string }{
 		{`return 1+2`, `completed 3`},
 		{`1+2`, `completed 3`},
@@ -182,7 +182,11 @@ func TestExec(t *testing.T) {
 		{`slow({ms: 30, v: 1}).then(() => text("drained")); return 7`, `completed 7 | {"type":"text","text":"drained"}`},
 	} {
 		t.Run(test.code, func(t *testing.T) {
-			if got := brief(exec(t, h, test.code)); !strings.HasPrefix(got, test.want) {
+			var options CallOptions
+			if strings.Contains(test.want, "limit=timeout") {
+				options.Limits.TimeoutMs = 500
+			}
+			if got := brief(h.ExecWith(t.Context(), Scope{}, ExecInput{Code: test.code}, options)); !strings.HasPrefix(got, test.want) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

@@ -189,12 +189,10 @@ func TestForging(t *testing.T) {
 
 // Tools may have any name; a scope must not become a promise, or rewrite itself, by one.
 func TestToolNamesThatMeanSomething(t *testing.T) {
-	tool := func(name string) string {
-		return fmt.Sprintf(`{"kind":"tool","binding":1,"name":%q,"description":{"callableName":%q,"source":"host"}}`, name, name)
-	}
-	nodes := map[string]string{"MCP": `{"kind":"namespace"}`, "MCP.server": `{"kind":"namespace"}`}
+	namespace := guestabi.Node{Standing: guestabi.StandingNamespace}
+	nodes := map[string]guestabi.Node{"MCP": namespace, "MCP.server": namespace}
 	for _, name := range []string{"then", "toJSON", "__proto__", "constructor", "toString", "valueOf", "prototype", "length", "name", "a-b", "日本", "hasOwnProperty"} {
-		nodes["tools."+name], nodes["MCP.server."+name] = tool(name), tool(name)
+		nodes["tools."+name], nodes["MCP.server."+name] = toolNode(name), toolNode(name)
 	}
 	for _, test := range []struct{ body, want string }{
 		{`return [await tools === tools, await MCP.server === MCP.server]`, `fulfilled [true,true]`},

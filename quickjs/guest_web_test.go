@@ -200,7 +200,7 @@ func TestSignalsOfCalls(t *testing.T) {
 		}
 	}
 	// A path's tool takes any number of arguments, but not the signal.
-	r := &recorder{nodes: map[string]string{"MCP": `{"kind":"namespace"}`, "MCP.a": `{"kind":"tool","binding":2,"name":"MCP.a"}`}}
+	r := &recorder{nodes: map[string]guestabi.Node{"MCP": {Standing: guestabi.StandingNamespace}, "MCP.a": {Binding: guestabi.ByPath, Name: "MCP.a"}}}
 	if _, err := newVM(t, r, Options{}).Run(`const {signal} = new AbortController(); MCP.a({n: 1}, {signal}); MCP.a({n: 1}, {schema: true}); return 1`); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ type recorder struct {
 	canceled []uint32
 	output   []string
 	resolved []string
-	nodes    map[string]string
+	nodes    map[string]guestabi.Node
 	panics   bool
 }
 
@@ -74,7 +74,7 @@ func (r *recorder) JSON(v json.RawMessage) error {
 	r.output = append(r.output, "json "+string(v))
 	return nil
 }
-func (r *recorder) Resolve(path string) (string, bool) {
+func (r *recorder) Resolve(path string) (guestabi.Node, bool) {
 	r.resolved = append(r.resolved, path)
 	if node, ok := r.nodes[path]; ok {
 		return node, true
@@ -83,9 +83,13 @@ func (r *recorder) Resolve(path string) (string, bool) {
 		path = name
 	}
 	if path == "echo" || strings.HasPrefix(path, "tool_") {
-		return fmt.Sprintf(`{"kind":"tool","binding":1,"name":%q,"description":{"callableName":%q,"source":"host"}}`, path, path), true
+		return toolNode(path), true
 	}
-	return "", false
+	return guestabi.Node{}, false
+}
+
+func toolNode(name string) guestabi.Node {
+	return guestabi.Node{Binding: guestabi.ByCallable, Name: name, Data: fmt.Sprintf(`{"callableName":%q,"source":"host"}`, name)}
 }
 func (r *recorder) Names(path string) string { return `["echo"]` }
 func (r *recorder) Entries(l guestabi.Listing) string {

@@ -12,6 +12,7 @@
 #define EXPORT(name) __attribute__((export_name(name)))
 
 enum binding { BINDING_REFERENCE, BINDING_CALLABLE, BINDING_PATH };
+enum standing { STANDING_TOOL, STANDING_NAMESPACE, STANDING_VALUE };
 enum shape { SHAPE_VALUE, SHAPE_ENVELOPE };
 enum surface { SURFACE_TOOLS, SURFACE_CATALOG };
 enum listing { LISTING_ALL_TOOLS, LISTING_HANDLES };
@@ -21,6 +22,11 @@ enum state { STATE_PENDING, STATE_FULFILLED, STATE_REJECTED, STATE_STOPPED };
 typedef struct { char *ptr; size_t len; } abi_string;
 /* option<string> */
 typedef struct { uint8_t some; char *ptr; size_t len; } abi_option;
+/* option<node> */
+typedef struct {
+  uint8_t some;
+  struct { uint8_t standing, binding; abi_string name, data; } node;
+} abi_option_node;
 /* outcome */
 typedef struct { uint8_t state; uint8_t truncated; uint32_t rejections; const char *ptr; size_t len; } abi_outcome;
 
@@ -33,7 +39,7 @@ BRIDGE("timer") void bridge_timer(uint32_t id, uint32_t milliseconds);
 BRIDGE("yield") void bridge_yield(uint32_t id, uint32_t some, const char *reason, size_t len);
 BRIDGE("text") void bridge_text(const char *value, size_t len);
 BRIDGE("json") void bridge_json(const char *value, size_t len);
-BRIDGE("resolve") void bridge_resolve(const char *path, size_t len, abi_option *result);
+BRIDGE("resolve") void bridge_resolve(const char *path, size_t len, abi_option_node *result);
 BRIDGE("names") void bridge_names(const char *path, size_t len, abi_string *result);
 BRIDGE("entries") void bridge_entries(uint32_t listing, abi_string *result);
 BRIDGE("files") void bridge_files(const char *prefix, size_t len, abi_option *result);

@@ -157,8 +157,6 @@ static uint8_t *compile(char *source, size_t len, size_t *size) {
 
 /* --- the image: run once when the guest is built, and then frozen into its data section --- */
 
-static JSValue forget_trial = JS_UNDEFINED;
-
 static void fail_build(void) { __builtin_trap(); }
 
 EXPORT("codemode-build-start") void build_start(char *prelude, size_t len) {
@@ -186,6 +184,7 @@ EXPORT("codemode-build-start") void build_start(char *prelude, size_t len) {
 
   JSValue host = JS_NewObjectProto(ctx, JS_NULL);
   requests_init(host);
+  handles_init(host);
   random_init(host);
   text_init(host);
   url_init(host);
@@ -208,11 +207,8 @@ EXPORT("codemode-build-start") void build_start(char *prelude, size_t len) {
     fail_build();
   }
   JSValue materialise = JS_GetPropertyStr(ctx, booted, "materialise");
-  forget_trial = JS_GetPropertyStr(ctx, booted, "reset");
   JSValue signal_of = JS_GetPropertyStr(ctx, booted, "signalOf"), listen = JS_GetPropertyStr(ctx, booted, "listen");
-  if (!JS_IsFunction(ctx, materialise) || !JS_IsFunction(ctx, forget_trial) || !JS_IsFunction(ctx, signal_of) ||
-      !JS_IsFunction(ctx, listen))
-    fail_build();
+  if (!JS_IsFunction(ctx, materialise) || !JS_IsFunction(ctx, signal_of) || !JS_IsFunction(ctx, listen)) fail_build();
   requests_set_signals(signal_of, listen);
   JS_FreeValue(ctx, signal_of);
   JS_FreeValue(ctx, listen);
@@ -256,9 +252,7 @@ EXPORT("codemode-build-end") void build_end(void) {
   JS_FreeValue(ctx, tools);
   JS_FreeValue(ctx, bare);
   JS_FreeValue(ctx, global);
-  JS_FreeValue(ctx, JS_Call(ctx, forget_trial, JS_UNDEFINED, 0, NULL));
-  JS_FreeValue(ctx, forget_trial);
-  forget_trial = JS_UNDEFINED;
+  handles_reset();
   main_promise = JS_UNDEFINED;
   reported = false;
   buffer_free(&result);

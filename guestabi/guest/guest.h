@@ -129,8 +129,18 @@ JSValue names_scope(const char *path, size_t len);
 void names_seal(void);
 /* Makes a scope ask the host again for names that it knows. */
 void names_forget(JSValueConst object);
-/* The prelude's function that makes a value of a resolved node: (path, node) => value. */
+/* The prelude's function that makes a value of a resolved name that is no tool: (path, value) => value, where a
+   namespace has undefined. */
 void names_set_materialise(JSValueConst function);
+
+/* --- handles.c --- */
+
+void handles_init(JSValueConst host);
+/* The handle at a path: the one that the cell has, or a new one, whose requests give the host this name. Takes the name
+   and the data, which is a JSON object that says what the tool is; empty for a function that says nothing. */
+JSValue handle_get(JSAtom path, uint32_t binding, abi_string name, abi_string data);
+/* Forgets the handles. */
+void handles_reset(void);
 
 /* --- requests.c --- */
 
@@ -146,6 +156,11 @@ void requests_limit(uint32_t bytes);
 void requests_step(void);
 /* Numbers the next cell's requests from 1. */
 void requests_reset(void);
+/* Calls a tool: the promise of its answer. options may hold a `signal`; where they do, they are no argument of a path's
+   tool. */
+JSValue requests_call(const char *tool, size_t len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv,
+                      JSValueConst options);
+JSValue requests_describe(const char *tool, size_t len, uint32_t binding);
 /* Answers a request: resolves or rejects its promise. Returns -1 with an exception pending. */
 int requests_settle(uint32_t id, bool ok, const char *payload, size_t len);
 

@@ -31,6 +31,25 @@ static char *child_path(const scope *s, const char *name, size_t name_len, size_
   return path;
 }
 
+/* What a resolved name stands for: a handle where it is a tool, else what the prelude makes of it. Takes the node. */
+static JSValue value_of(const char *path, size_t len, int standing, int binding, abi_string name, abi_string data) {
+  JSValue value;
+  if (standing == STANDING_TOOL) {
+    JSAtom at = binding == BINDING_CALLABLE ? JS_NewAtomLen(ctx, name.ptr, name.len) : JS_NewAtomLen(ctx, path, len);
+    value = handle_get(at, binding, name, data);
+    JS_FreeAtom(ctx, at);
+    return value;
+  }
+  JSValue parsed = data.len ? JS_ParseJSON(ctx, data.ptr, data.len, PRELUDE_FILE) : JS_UNDEFINED;
+  if (data.len) release_memory(data.ptr);
+  if (name.len) release_memory(name.ptr);
+  JSValue args[2] = {JS_NewStringLen(ctx, path, len), parsed};
+  value = JS_IsException(parsed) ? JS_EXCEPTION : JS_Call(ctx, materialise, JS_UNDEFINED, 2, (JSValueConst *)args);
+  JS_FreeValue(ctx, args[0]);
+  JS_FreeValue(ctx, args[1]);
+  return value;
+}
+
 /* Asks the host what stands at a name and keeps it. 1 found, 0 not, -1 exception. */
 static int find(scope *s, JSAtom key) {
   JSValue name = JS_AtomToValue(ctx, key);
@@ -49,20 +68,13 @@ static int find(scope *s, JSAtom key) {
   }
   char *path = child_path(s, text, name_len, &len);
   JS_FreeCString(ctx, text);
-  abi_option node = {0};
-  bridge_resolve(path, len, &node);
+  abi_option_node found = {0};
+  bridge_resolve(path, len, &found);
   int r = 0;
-  if (node.some) {
-    JSValue parsed = JS_ParseJSON(ctx, node.len ? node.ptr : "", node.len, PRELUDE_FILE);
-    if (node.len) release_memory(node.ptr);
-    JSValue args[2] = {JS_NewStringLen(ctx, path, len), parsed};
-    JSValue value = JS_IsException(parsed) ? JS_EXCEPTION : JS_Call(ctx, materialise, JS_UNDEFINED, 2, args);
-    JS_FreeValue(ctx, args[0]);
-    JS_FreeValue(ctx, args[1]);
-    if (JS_IsException(value))
-      r = -1;
-    else
-      r = JS_DefinePropertyValue(ctx, s->kept, key, value, JS_PROP_ENUMERABLE) < 0 ? -1 : 1;
+  if (found.some) {
+    JSValue value = value_of(path, len, found.node.standing, found.node.binding, found.node.name, found.node.data);
+    r = -1;
+    if (!JS_IsException(value)) r = JS_DefinePropertyValue(ctx, s->kept, key, value, JS_PROP_ENUMERABLE) < 0 ? -1 : 1;
   }
   release_memory(path);
   return r;

@@ -164,9 +164,8 @@ static int write_input(buffer *input, uint32_t binding, int argc, JSValueConst *
   return r;
 }
 
-/* options may hold a `signal`; where they do, they are no argument of a path's tool. */
-static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv,
-                    JSValueConst options) {
+JSValue requests_call(const char *tool, size_t tool_len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv,
+                      JSValueConst options) {
   JSValue signal = JS_UNDEFINED;
   if (JS_IsObject(options)) {
     signal = JS_Call(ctx, signal_of, JS_UNDEFINED, 1, &options);
@@ -193,63 +192,11 @@ static JSValue call(const char *tool, size_t tool_len, uint32_t binding, uint32_
   return p;
 }
 
-/* A tool's own function: data[0] is its name, magic its binding. The engine pads argv to the function's length, so argc
-   is what the cell gave. */
-static JSValue tool_function(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic,
-                             JSValueConst *data) {
-  size_t len;
-  const char *name = JS_ToCStringLen(ctx, &len, data[0]); /* the host's own text */
-  if (!name) return JS_EXCEPTION;
-  JSValue p = call(name, len, magic, SHAPE_VALUE, argc, argv, argc > 1 ? argv[1] : JS_UNDEFINED);
-  JS_FreeCString(ctx, name);
-  return p;
-}
-
-/* A handle's describe(): data[0] is its name, magic its binding. */
-static JSValue handle_describe(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *data) {
-  size_t len;
+JSValue requests_describe(const char *tool, size_t len, uint32_t binding) {
   uint32_t id, line, column;
-  const char *name = JS_ToCStringLen(ctx, &len, data[0]); /* the host's own text */
-  if (!name) return JS_EXCEPTION;
   JSValue p = promise(&id, &line, &column);
-  if (!JS_IsException(p)) bridge_describe(id, magic, name, len);
-  JS_FreeCString(ctx, name);
+  if (!JS_IsException(p)) bridge_describe(id, binding, tool, len);
   return p;
-}
-
-/* A handle's toJSON(): data[0] is what the catalog says of the tool. */
-static JSValue handle_json(JSContext *c, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *data) {
-  return JS_DupValue(ctx, data[0]);
-}
-
-static void fix(JSValueConst target, const char *name, JSValue value, int flags) {
-  JS_FreezeObject(ctx, value);
-  JS_DefinePropertyValueStr(ctx, target, name, value, flags);
-}
-
-/* host.handle(name, binding, description): the tool's function with the description's fields, describe and toJSON, all
-   fixed. Made for every tool that a cell names, so it is made here and not in JavaScript, which takes ten times as long. */
-static JSValue host_handle(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  int32_t binding = 0;
-  JS_ToInt32(ctx, &binding, argv[1]);
-  JSValue f = JS_NewCFunctionData(ctx, tool_function, 1, binding, 1, argv);
-  if (JS_IsException(f)) return f;
-  if (JS_IsObject(argv[2])) {
-    JSPropertyEnum *keys = NULL;
-    uint32_t count = 0;
-    if (JS_GetOwnPropertyNames(ctx, &keys, &count, argv[2], JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0) count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-      JSPropertyDescriptor d;
-      if (JS_GetOwnProperty(ctx, &d, argv[2], keys[i].atom) > 0) JS_DefinePropertyValue(ctx, f, keys[i].atom, d.value, JS_PROP_ENUMERABLE);
-    }
-    JS_FreePropertyEnum(ctx, keys, count);
-    JS_FreezeObject(ctx, argv[2]);
-    fix(f, "describe", JS_NewCFunctionData(ctx, handle_describe, 0, binding, 1, argv), JS_PROP_ENUMERABLE);
-    fix(f, "toJSON", JS_NewCFunctionData(ctx, handle_json, 0, 0, 1, &argv[2]), 0);
-  }
-  JS_DefinePropertyValueStr(ctx, f, "name", JS_DupValue(ctx, argv[0]), 0);
-  JS_FreezeObject(ctx, f);
-  return f;
 }
 
 /* host.call(reference, input, shape, options) */
@@ -258,7 +205,7 @@ static JSValue host_call(JSContext *c, JSValueConst self, int argc, JSValueConst
   int32_t shape = 0;
   if (text_put(&name, argv[0]) < 0) return rejected();
   JS_ToInt32(ctx, &shape, argv[2]);
-  JSValue p = call(name.ptr ? name.ptr : "", name.len, BINDING_REFERENCE, shape, 1, &argv[1], argc > 3 ? argv[3] : JS_UNDEFINED);
+  JSValue p = requests_call(name.ptr ? name.ptr : "", name.len, BINDING_REFERENCE, shape, 1, &argv[1], argc > 3 ? argv[3] : JS_UNDEFINED);
   buffer_free(&name);
   return p;
 }
@@ -416,7 +363,6 @@ int requests_settle(uint32_t id, bool ok, const char *payload, size_t len) {
 }
 
 void requests_init(JSValueConst host) {
-  host_define(host, "handle", JS_NewCFunction(ctx, host_handle, "handle", 3));
   host_define(host, "call", JS_NewCFunction(ctx, host_call, "call", 3));
   host_define(host, "save", JS_NewCFunction(ctx, host_save, "save", 1));
   host_define(host, "timer", JS_NewCFunction(ctx, host_timer, "timer", 3));

@@ -137,10 +137,10 @@ func (c catalog) Text(text string) error {
 	}
 	return json.Unmarshal([]byte(text), &c.g.globals)
 }
-func (c catalog) Resolve(path string) (string, bool) {
-	const node = `{"kind":"tool","binding":1,"name":"trial","description":{"callableName":"trial","toolName":"trial",` +
-		`"label":"Trial","description":"A trial","source":"host","input":"{ q: string }","output":"{ n: number }"}}`
-	return node, path == "trial" || path == "tools.trial"
+func (c catalog) Resolve(path string) (guestabi.Node, bool) {
+	const data = `{"callableName":"trial","toolName":"trial","label":"Trial","description":"A trial","source":"host",` +
+		`"input":"{ q: string }","output":"{ n: number }"}`
+	return guestabi.Node{Binding: guestabi.ByCallable, Name: "trial", Data: data}, path == "trial" || path == "tools.trial"
 }
 func (c catalog) Names(string) string             { return "[]" }
 func (c catalog) Entries(guestabi.Listing) string { return "[]" }

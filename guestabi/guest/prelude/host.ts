@@ -11,12 +11,6 @@ export interface Description {
   [field: string]: unknown;
 }
 
-/** What the host says stands at a name. */
-export type Node =
-  | { kind: "tool"; binding: Binding; name: string; description?: Description }
-  | { kind: "namespace"; values?: Record<string, unknown> }
-  | { kind: "value"; value: unknown };
-
 export const enum Timer {
   Once = 0,
   Repeats = 1,
@@ -27,7 +21,8 @@ export const enum Timer {
 export type Parts = string[];
 
 export interface Host {
-  handle(name: string, binding: Binding, description?: Description): unknown;
+  /** The handle at a path; it keeps the description. */
+  handle(path: string, name: string, binding: Binding, description: Description): unknown;
   call(reference: string, input: unknown, shape: Shape, options?: unknown): Promise<unknown>;
   /** `convert` makes the promise's value of the host's answer. */
   search(query: string, limit: number, surface: 0 | 1, convert?: (hits: Description[]) => unknown): Promise<unknown[]>;

@@ -6,7 +6,7 @@ import { makeClone } from "./clone";
 import { makeCoding } from "./coding";
 import { makeConsole } from "./console";
 import { makeCrypto } from "./crypto";
-import type { Binding, Description, Host, Node } from "./host";
+import type { Description, Host } from "./host";
 import {
   apply, create, defineProperty, fixed, freeze, getOwnPropertyDescriptor, includes, invalid, isInteger, ownKeys, push, put, slice, StringOf, trim,
 } from "./primordials";
@@ -29,40 +29,20 @@ export default function boot(host: Host) {
     return d ? d.value : undefined;
   }
 
-  // --- handles: a tool's function with what the catalog says of it. One for each tool and cell. ---
-
-  let handles = create(null) as Record<string, unknown>;
-
-  function handle(path: string, binding: Binding, name: string, description?: Description): unknown {
-    const kept = handles[path];
-    if (kept !== undefined) return kept;
-    return (handles[path] = host.handle(name, binding, description));
-  }
-
   function handleOf(description: Description): unknown {
     const name: string = said(description, "callableName");
-    return handle(name, said(description, "source") === "mcp" ? 2 : 1, name, description);
+    return host.handle(name, name, said(description, "source") === "mcp" ? 2 : 1, description);
   }
 
   const namespaces = "namespaces.";
 
-  function materialise(path: string, node: Node): unknown {
+  function materialise(path: string, value: unknown): unknown {
     // A namespace is one object, under both of its names.
     if (slice(path, 0, namespaces.length) === namespaces) {
       const name = slice(path, namespaces.length);
       if (!includes(name, ".")) return (global as Record<string, unknown>)[name];
     }
-    switch (said(node, "kind")) {
-      case "tool": {
-        const binding: Binding = said(node, "binding") ?? 0;
-        const name: string = said(node, "name");
-        return handle(binding === 1 ? name : path, binding, name, said(node, "description"));
-      }
-      case "value":
-        return deepFreeze(said(node, "value"));
-      default:
-        return host.scope(path);
-    }
+    return value === undefined ? host.scope(path) : deepFreeze(value);
   }
 
   // --- search ---
@@ -219,7 +199,5 @@ export default function boot(host: Host) {
   }
   for (const [name, value] of Object.entries({ ...objects, ...functions })) fixed(global, name, value);
   for (const [name, value] of Object.entries(classes)) fixed(global, name, value, false);
-  // After the build's trial run: no name of it may be known to a cell.
-  const reset = () => void (handles = create(null));
-  return { materialise, reset, signalOf, listen };
+  return { materialise, signalOf, listen };
 }
