@@ -57,7 +57,7 @@ func fiftyLines(types bool) string {
 	b.WriteString(typed("interface Row { id: number; name: string; tags: string[]; parent?: Row }"))
 	b.WriteString("\nconst rows" + typed(": Map<number, Row>") + " = new Map();\n")
 	for i := range 9 {
-		fmt.Fprintf(&b, "function step%d(row%s, depth%s)%s {\n", i, typed(": Row"), typed(": number = 0"), typed(": string"))
+		fmt.Fprintf(&b, "function step%d(row%s, depth%s = 0)%s {\n", i, typed(": Row"), typed(": number"), typed(": string"))
 		fmt.Fprintf(&b, "  const label%s = row.name + ' ' + depth;\n", typed(": string"))
 		fmt.Fprintf(&b, "  rows.set(row.id + %d, {...row, name: label}%s);\n", i, typed(" as Row"))
 		b.WriteString("  return label.toUpperCase();\n}\n")
