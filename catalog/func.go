@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,8 +48,7 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 	}
 	t.Run = func(ctx context.Context, call *Call) (*Result, error) {
 		var arg In
-		dec := json.NewDecoder(bytes.NewReader(call.Input))
-		if err := dec.Decode(&arg); err != nil {
+		if err := json.Unmarshal(call.Input, &arg); err != nil {
 			return nil, &Error{Code: CodeInputContract, Message: fmt.Sprintf("The argument of %q cannot be read: %v.", name, err), Err: err}
 		}
 		out, err := fn(ctx, arg)

@@ -226,3 +226,29 @@ func TestFunc(t *testing.T) {
 		t.Errorf("a nil function: %v", problems)
 	}
 }
+
+// A tool is tried on a goroutine of its own first, and goes back to one when it was slow.
+func TestWhatIsTakenForBrief(t *testing.T) {
+	c := New(nil)
+	c.Add(Tool{Name: "tool", Run: func(context.Context, *Call) (*Result, error) { return nil, nil }})
+	e, _ := c.Snapshot().View(nil).Callable("tool")
+	took := func(n int, d time.Duration) bool {
+		for range n {
+			e.Took(d)
+		}
+		return e.Brief()
+	}
+	for _, step := range []struct {
+		n    int
+		took time.Duration
+		want bool
+	}{
+		{0, 0, false}, {1, time.Microsecond, false}, {1, time.Microsecond, true}, {100, time.Microsecond, true},
+		{1, 100 * time.Microsecond, false}, {1, time.Microsecond, false}, {1, time.Microsecond, true},
+		{1, time.Second, false}, {50, time.Microsecond, false}, {5, 100 * time.Microsecond, false}, {50, time.Microsecond, true},
+	} {
+		if got := took(step.n, step.took); got != step.want {
+			t.Errorf("after %d calls of %v: brief %v, want %v", step.n, step.took, got, step.want)
+		}
+	}
+}

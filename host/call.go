@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +27,10 @@ func (c *cell) runCall(r *request) {
 	}
 	started := time.Now()
 	ctx, observed := c.host.observe.call(r.ctx)
-	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: fmt.Sprintf("%s:%d", c.id, r.order), Input: r.input, Location: c.location(r.site)}
+	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: c.id + ":" + strconv.Itoa(r.order), Input: r.input}
+	if o := &c.host.options; len(o.Hooks) > 0 || o.Trajectory != nil || o.Approve != nil { // who may look at it
+		call.Location = c.location(r.site)
+	}
 	value, ran, err := c.call(ctx, r, call)
 	if call.Entry != nil {
 		took := time.Since(started)
@@ -45,23 +49,24 @@ func (c *cell) runCall(r *request) {
 		}
 		record(out)
 	}
-	code := ""
-	if e := asToolError(err); err != nil && e != nil {
-		code = e.Code
-	}
-	observed(r.tool, code)
 	if log := c.host.log.Debug(); log.Enabled() {
 		log.Str("run", c.id).Str("tool", r.tool).RawJSON("input", bounded(call.Input, 256)).Dur("took", time.Since(started)).Err(err).Msg("nested call ended")
 	}
+	if err == nil {
+		observed(r.tool, "")
+		c.settle(r, true, value)
+		return
+	}
+	code := ""
+	if e := asToolError(err); e != nil {
+		code = e.Code
+	}
+	observed(r.tool, code)
 	var panicked *catalog.PanicError
 	if errors.As(err, &panicked) {
 		c.host.log.Error().Str("run", c.id).Str("tool", r.tool).Any("panic", panicked.Value).Bytes("stack", panicked.Stack).Msg("a tool panicked")
 	}
-	if err != nil {
-		c.settle(r, false, c.errorReply(r, err, ran))
-		return
-	}
-	c.settle(r, true, value)
+	c.settle(r, false, c.errorReply(r, err, ran))
 }
 
 // call finds the tool, lets the hooks see it, checks its contracts, and runs it. ran says whether the tool was started.

@@ -220,11 +220,18 @@ func (c *cell) launch(r *request) {
 // perform runs a call or a search to its answer.
 func (c *cell) perform(r *request) {
 	defer c.host.active.Done()
+	ended := false
+	defer func() {
+		if !ended { // the tool ended its goroutine, as testing.T.FailNow does
+			c.settle(r, false, c.errorReply(r, &catalog.Error{Code: catalog.CodeToolError, Message: fmt.Sprintf("Tool %q broke off unexpectedly. It may have done part of its work.", r.tool)}, true))
+		}
+	}()
 	if r.method == methodSearch {
 		c.reply(r)(c.search(r))
-		return
+	} else {
+		c.runCall(r)
 	}
-	c.runCall(r)
+	ended = true
 }
 
 // answerNow answers a request from memory. The caller holds mu.
