@@ -228,8 +228,7 @@ func (c *cell) restart(s *state) {
 		switch {
 		case r.settled || r.method == methodYield:
 		case r.method == methodSleep:
-			due := r.asked.Add(time.Duration(r.milliseconds) * time.Millisecond)
-			r.timer = time.AfterFunc(max(0, time.Until(due)), func() { c.settle(r, true, []byte("null")) })
+			c.startTimer(r)
 		case r.isCall() && started[r.id] && !c.mayRepeat(r):
 			c.answer(r, false, c.errorReply(r, &catalog.Error{Code: "interrupted", Message: fmt.Sprintf(
 				"The call of %q was under way when the process that ran it ended. Whether it had its effect is not known; look before you repeat it.", r.tool)}, true))

@@ -151,7 +151,7 @@ func (c *cell) admit() *Result {
 		case r.method == methodYield:
 			c.dispatched = true
 		case r.method == methodSleep:
-			r.timer = time.AfterFunc(time.Duration(r.milliseconds)*time.Millisecond, func() { c.settle(r, true, []byte("null")) })
+			c.startTimer(r)
 		case c.running < int(c.limits.MaxPendingToolCalls):
 			c.start(r)
 		default:
@@ -255,10 +255,40 @@ func (c *cell) reply(r *request) func(json.RawMessage, error) {
 	}
 }
 
+// due is when a timer is.
+func (r *request) due() time.Time { return r.asked.Add(time.Duration(r.milliseconds) * time.Millisecond) }
+
+// startTimer lets a timer run. The caller holds mu.
+func (c *cell) startTimer(r *request) {
+	r.timer = time.AfterFunc(max(0, time.Until(r.due())), func() {
+		c.update(func() { c.fire(r.due()) })
+	})
+}
+
+// fire answers the timers that are due, in the order in which they are: where several became due at once, nothing says
+// which of their goroutines is first. The caller holds mu.
+func (c *cell) fire(now time.Time) {
+	var due []*request
+	for _, p := range c.pending {
+		if p.method == methodSleep && !p.settled && !p.due().After(now) {
+			due = append(due, p)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *request) int { return a.due().Compare(b.due()) })
+	for _, p := range due {
+		c.answer(p, true, []byte("null"))
+	}
+}
+
 // settle answers a request from any goroutine.
 func (c *cell) settle(r *request, ok bool, payload []byte) {
+	c.update(func() { c.answer(r, ok, payload) })
+}
+
+// update answers requests from any goroutine; answer holds mu.
+func (c *cell) update(answer func()) {
 	c.mu.Lock()
-	c.answer(r, ok, payload)
+	answer()
 	suspended := !c.driving
 	if suspended {
 		c.fill()
