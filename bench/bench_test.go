@@ -142,6 +142,27 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
+// BenchmarkPayload is what a string costs: there and back through a tool, and as output.
+func BenchmarkPayload(b *testing.B) {
+	s := testStation(b, 20, limits.Limits{MaxOutputBytes: 10 << 20, MaxSnapshotBytes: 64 << 20})
+	for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
+		n := max(2, (256<<10)/size)
+		for _, c := range []struct{ what, code string }{
+			{"echo", "n += (await echo({text: s})).length"},
+			{"text", "text(s)"},
+			{"json", "json({s})"},
+		} {
+			code := fmt.Sprintf("const s = 'x'.repeat(%d);\nlet n = 0;\nfor (let i = 0; i < %d; i++) %s;\nreturn n;", size, n, c.code)
+			b.Run(fmt.Sprintf("%s/size=%s", c.what, bytesName(size)), func(b *testing.B) {
+				for b.Loop() {
+					must(b)(s.exec(b.Context(), code))
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/each")
+			})
+		}
+	}
+}
+
 // P8: cells on all processors. Compare with the spin loop at the same -cpu: go test -bench 'Processors' -cpu 1,2.
 func BenchmarkProcessors(b *testing.B) {
 	s := testStation(b, 20, limits.Limits{})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The catalog can be used alone: it imports nothing else of this module.
+// The catalog can be used alone: it imports nothing else of this module, but for how JSON is read.
 func TestImports(t *testing.T) {
 	packages, err := parser.ParseDir(token.NewFileSet(), ".", nil, parser.ImportsOnly)
 	if err != nil {
@@ -15,7 +15,7 @@ func TestImports(t *testing.T) {
 	}
 	for _, f := range packages["catalog"].Files {
 		for _, imported := range f.Imports {
-			if strings.HasPrefix(imported.Path.Value, `"codemode`) {
+			if strings.HasPrefix(imported.Path.Value, `"codemode`) && imported.Path.Value != `"codemode/internal/jsontext"` {
 				t.Errorf("it imports %s", imported.Path.Value)
 			}
 		}

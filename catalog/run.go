@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"codemode/internal/jsontext"
 )
 
 // Run runs the tool. It waits for the tool's lane when the tool is sequential, gives up when ctx ends, and turns a
@@ -48,7 +50,7 @@ func (e *Entry) Run(ctx context.Context, call *Call) (*Result, error) {
 	if result == nil {
 		result = &Result{}
 	}
-	if len(result.Value) > 0 && !json.Valid(result.Value) || len(result.Content) > 0 && !json.Valid(result.Content) {
+	if len(result.Value) > 0 && !jsontext.Valid(result.Value) || len(result.Content) > 0 && !jsontext.Valid(result.Content) {
 		return nil, &Error{
 			Code:    CodeToolError,
 			Message: fmt.Sprintf("Tool %q gave back something that is not JSON. It did run; check what it has done before you call it again.", e.callable),

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"codemode/internal/jsontext"
 )
 
 // ErrGuest is what every error that a guest's wrong argument causes wraps.
@@ -40,7 +42,7 @@ func (m Memory) JSON(pointer, length uint32) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !utf8.Valid(b) || !json.Valid(b) {
+	if !utf8.Valid(b) || !jsontext.Valid(b) {
 		return nil, fmt.Errorf("%w: %d bytes are not JSON", ErrGuest, length)
 	}
 	return append(json.RawMessage(nil), b...), nil
@@ -65,7 +67,7 @@ func (m Memory) Outcome(pointer uint32) (Outcome, error) {
 	if !utf8.Valid(payload) {
 		return Outcome{}, fmt.Errorf("%w: an outcome is not UTF-8", ErrGuest)
 	}
-	if len(payload) > 0 && truncated == 0 && !json.Valid(payload) {
+	if len(payload) > 0 && truncated == 0 && !jsontext.Valid(payload) {
 		return Outcome{}, fmt.Errorf("%w: an outcome is not JSON", ErrGuest)
 	}
 	return Outcome{

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"codemode/internal/jsontext"
 )
 
 // Output is what a cell has emitted, under the budget that output and value share. It keeps the entries while they fit
@@ -36,19 +38,19 @@ func NewOutput(budget int64) *Output { return &Output{budget: int(budget)} }
 
 // Text adds a text entry.
 func (o *Output) Text(text string) {
-	const frame = `{"type":"text","text":""}`
-	if o.overflow || o.bytes+int64(len(text)+len(frame)) > int64(o.budget) {
+	const head = `{"type":"text","text":`
+	more := int64(0)
+	if o.overflow || o.bytes+int64(len(text)+len(head)+len(`""}`)) > int64(o.budget) {
 		// No entry is made of what cannot be shown whole: a flood is only counted.
 		cut := text[:min(len(text), o.budget)]
 		for len(cut) > 0 && !utf8.ValidString(cut) {
 			cut = cut[:len(cut)-1]
 		}
-		entry := encode(textEntry{"text", cut})
-		o.add(entry, int64(len(text)-len(cut)))
-		return
+		more, text = int64(len(text)-len(cut)), cut
 	}
-	entry := encode(textEntry{"text", text})
-	o.add(entry, 0)
+	entry := make([]byte, 0, len(head)+len(text)+len(text)/16+8)
+	entry = jsontext.AppendString(append(entry, head...), text)
+	o.add(append(entry, '}'), more)
 }
 
 // JSON adds a JSON entry; value is valid JSON.
@@ -57,11 +59,6 @@ func (o *Output) JSON(value json.RawMessage) {
 	entry = append(entry, `{"type":"json","value":`...)
 	entry = append(entry, value...)
 	o.add(append(entry, '}'), 0)
-}
-
-type textEntry struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
 }
 
 // encode is json.Marshal without HTML escapes; what it is given always marshals.
