@@ -12,6 +12,7 @@ import (
 // validator is a schema that can judge values. Each library's form is compiled when it is first needed.
 type validator struct {
 	doc      *schemaDoc
+	fast     *fastCheck
 	xeipuuv  func() (*xeipuuv.Schema, error)
 	santhosh func() (*santhosh.Schema, error)
 }
@@ -25,6 +26,7 @@ func newValidator(raw []byte, source Source) (*validator, error) {
 	plain := doc.plain()
 	v := &validator{
 		doc:      doc,
+		fast:     doc.fast(),
 		xeipuuv:  sync.OnceValues(func() (*xeipuuv.Schema, error) { return compileXeipuuv(plain, doc.dialect) }),
 		santhosh: sync.OnceValues(func() (*santhosh.Schema, error) { return compileSanthosh(plain, doc.dialect) }),
 	}
@@ -44,6 +46,9 @@ var errTooDear = errors.New("checking it would take too many steps")
 
 // check judges a value. Nil issues mean that it fits; an error means that nobody can say.
 func (v *validator) check(raw []byte) (issues []issue, err error) {
+	if v.fast.fits(raw) && v.judges(len(raw)) {
+		return nil, nil
+	}
 	if jsonDepth(raw) > maxValueDepth {
 		return []issue{{kind: "depth", text: fmt.Sprintf("is nested more than %d levels deep", maxValueDepth)}}, nil
 	}
@@ -52,6 +57,16 @@ func (v *validator) check(raw []byte) (issues []issue, err error) {
 		return nil, err
 	}
 	return v.checkValue(value, len(raw))
+}
+
+// judges says whether the library that judges a value of so many bytes has a form of the schema. What newValidator
+// compiled has; the one for large values may find something in the schema that it does not read.
+func (v *validator) judges(size int) bool {
+	if size/2 < manyValues || v.doc.dialect > draft7 {
+		return true
+	}
+	_, err := v.santhosh()
+	return err == nil
 }
 
 // maxValueDepth is how deep a value may nest. Validators note the path of every value they visit, which takes depth
