@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"codemode/internal/jsontext"
 )
 
 // marshal is json.Marshal without HTML escaping and without a trailing newline.
 func marshal(v any) (json.RawMessage, error) {
+	if text, ok := v.(string); ok {
+		return jsontext.AppendString(make([]byte, 0, len(text)+len(text)/16+8), text), nil
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
