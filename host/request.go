@@ -256,7 +256,9 @@ func (c *cell) reply(r *request) func(json.RawMessage, error) {
 }
 
 // due is when a timer is.
-func (r *request) due() time.Time { return r.asked.Add(time.Duration(r.milliseconds) * time.Millisecond) }
+func (r *request) due() time.Time {
+	return r.asked.Add(time.Duration(r.milliseconds) * time.Millisecond)
+}
 
 // startTimer lets a timer run. The caller holds mu.
 func (c *cell) startTimer(r *request) {
