@@ -225,3 +225,51 @@ func TestStringsSurvive(t *testing.T) {
 		t.Error(len(r.calls[0].Input))
 	}
 }
+
+// Strings are read and written in runs of eight bytes: what ends a run must do so wherever it stands.
+func TestStringsCrossAsTheyAre(t *testing.T) {
+	r := &recorder{}
+	vm := newVM(t, r, Options{})
+	const code = `for (;;) {
+  const s = await echo({});
+  text(s);
+  json(s);
+  json([JSON.parse(JSON.stringify(s)) === s, s.padStart(s.length + 20, s.at(-1)).slice(20) === s, new TextDecoder().decode(new TextEncoder().encode(s)) === s, s.repeat(2).slice(s.length) === s]);
+}`
+	if _, err := vm.Run(code); err != nil {
+		t.Fatal(err)
+	}
+	id := uint32(0)
+	for _, piece := range []string{"x", "\"", "\\", "\n", "\x01", "\x1f", "\x7f", "\u0080", "é", "ÿ", "Ā", "日", "퟿", "\ue000", "\uffff", "😀", "힣\"", "é\\", "日\n", "!\"#", "[\\]", "\u2028"} {
+		for at := range 40 {
+			s := strings.Repeat("a", at) + piece + strings.Repeat("b", 39-at)
+			quoted, _ := json.Marshal(s)
+			id++
+			r.output = nil
+			if _, err := vm.Settle(id, true, quoted); err != nil {
+				t.Fatal(err)
+			}
+			var back string
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(r.output[1], "json ")), &back); err != nil || back != s || r.output[0] != "text "+s || r.output[2] != "json [true,true,true,true]" {
+				t.Fatalf("%q came back as %q (%v)", s, r.output, err)
+			}
+		}
+	}
+}
+
+func TestLoneSurrogatesWhereverTheyStand(t *testing.T) {
+	r := &recorder{}
+	vm := newVM(t, r, Options{})
+	if _, err := vm.Run(`for (let i = 0; i < 40; i++) for (const c of ['\ud800', '\udfff', '힣\ud800', '\ud800힣']) { const s = 'a'.repeat(i) + c + 'b'.repeat(39 - i); text(s); json(s); }`); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		for k, c := range []struct{ text, json string }{{"\ufffd", `\ud800`}, {"\ufffd", `\udfff`}, {"힣\ufffd", `힣\ud800`}, {"\ufffd힣", `\ud800힣`}} {
+			before, after := strings.Repeat("a", i), strings.Repeat("b", 39-i)
+			got := r.output[2*(4*i+k):][:2]
+			if got[0] != "text "+before+c.text+after || got[1] != `json "`+before+c.json+after+`"` {
+				t.Fatalf("%d, %d: %q", i, k, got)
+			}
+		}
+	}
+}

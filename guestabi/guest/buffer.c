@@ -74,8 +74,9 @@ void buffer_put(buffer *b, const char *text, size_t len) {
     b->full = true;
   }
   if (b->len + len > b->cap) {
-    size_t cap = b->cap ? b->cap : 256;
-    while (cap < b->len + len) cap *= 2;
+    /* Twice as much while that is little, so that few bytes are moved; then a quarter more, so that little is unused. */
+    size_t cap = b->cap ? b->cap * 2 : 256;
+    if (cap > 64 << 10 || cap < b->len + len) cap = b->len + len + (b->len + len) / 4;
     b->ptr = memory_realloc(NULL, b->ptr, cap);
     b->cap = cap;
   }

@@ -56,11 +56,19 @@ CELL("reseed") void cell_reseed(uint64_t seed) { random_seed(seed); }
 /* --- output --- */
 
 static int emit_text(JSValueConst v) {
-  buffer text = {0};
-  int r = text_put(&text, v);
-  if (r == 0) bridge_text(text.len ? text.ptr : "", text.len);
-  buffer_free(&text);
-  return r;
+  size_t len;
+  const char *s = JS_ToCStringLen(ctx, &len, v);
+  if (!s) return -1;
+  buffer clean = {0};
+  if (text_lone_surrogate(s, len)) {
+    text_put(&clean, v);
+    bridge_text(clean.ptr, clean.len);
+  } else {
+    bridge_text(s, len);
+  }
+  buffer_free(&clean);
+  JS_FreeCString(ctx, s);
+  return 0;
 }
 
 /* text(value): strings as they are, an error as its stack says it, all else as JSON. */

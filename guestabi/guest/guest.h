@@ -173,6 +173,13 @@ void text_init(JSValueConst host);
 void text_clean(buffer *b, const uint8_t *bytes, size_t len);
 /* Appends a string as UTF-8, a lone surrogate as U+FFFD. -1 with an exception pending. */
 int text_put(buffer *b, JSValueConst v);
+/* Eight bytes with a 1 each. */
+#define TEXT_ONES 0x0101010101010101u
+/* Has the high bit of each byte of w that is c, up to the first; what is in other bits means nothing. */
+static inline uint64_t text_bytes_of(uint64_t w, unsigned char c) {
+  w ^= TEXT_ONES * c;
+  return (w - TEXT_ONES) & ~w;
+}
 /* Whether the engine's text of a string holds what UTF-8 cannot carry, and the host would not take. */
 bool text_lone_surrogate(const char *s, size_t len);
 void url_init(JSValueConst host);

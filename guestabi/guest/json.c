@@ -51,13 +51,28 @@ static int write_value(writer *w, JSValueConst v, bool in_array);
 
 static void put(writer *w, const char *s) { buffer_puts(w->out, s); }
 
+/* The index of the next byte from i on that a JSON string may have to escape: a control character, a quote, a backslash,
+   or the first of what may be a lone surrogate. Eight bytes at a time: one turn of a loop takes about a nanosecond. */
+static size_t run(const char *s, size_t i, size_t len) {
+  for (; len - i >= 8; i += 8) {
+    uint64_t w;
+    memcpy(&w, s + i, 8);
+    uint64_t low = w ^ TEXT_ONES * 2; /* makes the quote less than 0x21, as control characters are, and nothing else */
+    uint64_t special = ((low - TEXT_ONES * 0x21) & ~low) | text_bytes_of(w, '\\') | text_bytes_of(w, 0xED);
+    special &= TEXT_ONES * 0x80;
+    if (special) return i + __builtin_ctzll(special) / 8;
+  }
+  while (i < len && (unsigned char)s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && (unsigned char)s[i] != 0xED) i++;
+  return i;
+}
+
 /* Text in, JSON string out. UTF-8 as the engine hands it over: a lone surrogate comes as its three-byte form, which is
    not UTF-8, and goes out as an escape. */
 void json_write_string(buffer *b, const char *s, size_t len) {
   static const char hex[] = "0123456789abcdef";
   buffer_put(b, "\"", 1);
   size_t start = 0;
-  for (size_t i = 0; i < len && !b->full; i++) {
+  for (size_t i = run(s, 0, len); i < len && !b->full; i = run(s, i + 1, len)) {
     unsigned char c = s[i];
     char esc[8];
     size_t n = 0, skip = 1;

@@ -45,6 +45,9 @@ static size_t decode_utf8(buffer *b, const uint8_t *s, size_t len, bool more, bo
   bool open;
   *ok = true;
   while (i < len) {
+    uint64_t w;
+    while (len - i >= 8 && (memcpy(&w, s + i, 8), !(w & TEXT_ONES * 0x80))) i += 8;
+    if (i == len) break;
     size_t n = sequence(s + i, len - i, &part, &open);
     if (n) {
       i += n;
@@ -66,6 +69,16 @@ void text_clean(buffer *b, const uint8_t *bytes, size_t len) {
   decode_utf8(b, bytes, len, false, &ok);
 }
 
+/* The index of the next lone surrogate in the engine's text from i on, or len. It is three bytes long there. */
+static size_t next_lone_surrogate(const char *s, size_t i, size_t len) {
+  for (; i + 2 < len; i++) {
+    uint64_t w;
+    while (len - i >= 8 && (memcpy(&w, s + i, 8), !(text_bytes_of(w, 0xED) & TEXT_ONES * 0x80))) i += 8;
+    if (i + 2 < len && (unsigned char)s[i] == 0xED && (unsigned char)s[i + 1] >= 0xA0) return i;
+  }
+  return len;
+}
+
 int text_put(buffer *b, JSValueConst v) {
   size_t len;
   const char *s = JS_ToCStringLen(ctx, &len, v);
@@ -73,17 +86,12 @@ int text_put(buffer *b, JSValueConst v) {
   size_t at = b->len;
   buffer_put(b, s, len);
   JS_FreeCString(ctx, s);
-  /* The engine's text has a lone surrogate as three bytes; U+FFFD is as long. */
-  for (size_t i = at; i + 2 < b->len; i++)
-    if ((unsigned char)b->ptr[i] == 0xED && (unsigned char)b->ptr[i + 1] >= 0xA0) memcpy(b->ptr + i, replacement, 3);
+  for (size_t i = at; (i = next_lone_surrogate(b->ptr, i, b->len)) < b->len; i += 3)
+    memcpy(b->ptr + i, replacement, 3); /* as long */
   return 0;
 }
 
-bool text_lone_surrogate(const char *s, size_t len) {
-  for (size_t i = 0; i + 1 < len; i++)
-    if ((unsigned char)s[i] == 0xED && (unsigned char)s[i + 1] >= 0xA0) return true;
-  return false;
-}
+bool text_lone_surrogate(const char *s, size_t len) { return next_lone_surrogate(s, 0, len) < len; }
 
 static void put_code_point(buffer *b, uint32_t c) {
   char u[4];

@@ -1,8 +1,10 @@
 package jsontext
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // AppendString appends a text as a JSON string, as encoding/json writes it without HTML escapes.
@@ -52,21 +54,23 @@ func AppendString(to []byte, text string) []byte {
 // asciiRun is the index of the first byte from i on that is not ASCII or that a string has to escape, or the length of
 // the text.
 func asciiRun(text string, i int) int {
-	for ; len(text)-i >= 8; i += 8 {
-		w := word(text, i)
-		if m := special(w) | w&highs; m != 0 {
+	b := unsafe.Slice(unsafe.StringData(text), len(text))
+	for len(b)-i >= 32 {
+		p := (*[32]byte)(b[i:])
+		u, v, w, x := load(p, 0), load(p, 8), load(p, 16), load(p, 24)
+		if (special(u)|special(v)|special(w)|special(x)|u|v|w|x)&highs != 0 {
+			break
+		}
+		i += 32
+	}
+	for ; len(b)-i >= 8; i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if m := (special(w) | w) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
 	}
-	for i < len(text) && text[i] >= 0x20 && text[i] < utf8.RuneSelf && text[i] != '"' && text[i] != '\\' {
+	for i < len(b) && b[i] >= 0x20 && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
 		i++
 	}
 	return i
-}
-
-// word is eight bytes of a text. The compiler makes one load of it.
-func word(s string, i int) uint64 {
-	_ = s[i+7]
-	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 }

@@ -195,16 +195,24 @@ const (
 )
 
 // special marks in the high bit of each byte of w, up to the first that it marks, those that a string has to escape:
-// control characters, the quote and the backslash.
+// control characters, the quote and the backslash. The quote is below 0x21, as control characters are, once a bit of
+// each is turned over, and nothing else is. What the other bits say means nothing.
 func special(w uint64) uint64 {
-	quote, backslash := w^ones*'"', w^ones*'\\'
-	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
+	low, backslash := w^ones*2, w^ones*'\\'
+	return (low-ones*0x21)&^low | (backslash-ones)&^backslash
 }
 
 // run is the index of the first byte from i on that a string has to escape, or the length of b.
 func run(b []byte, i int) int {
+	for len(b)-i >= 32 {
+		p := (*[32]byte)(b[i:])
+		if (special(load(p, 0))|special(load(p, 8))|special(load(p, 16))|special(load(p, 24)))&highs != 0 {
+			break
+		}
+		i += 32
+	}
 	for ; len(b)-i >= 8; i += 8 {
-		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+		if m := special(binary.LittleEndian.Uint64(b[i:])) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
 	}
@@ -213,3 +221,5 @@ func run(b []byte, i int) int {
 	}
 	return i
 }
+
+func load(p *[32]byte, at int) uint64 { return binary.LittleEndian.Uint64(p[at:]) }

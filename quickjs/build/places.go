@@ -23,6 +23,7 @@ var editSets = []struct {
 }{
 	{placeEdits, "positions in errors will be less exact"},
 	{stackEdits, "errors and calls will be slower"},
+	{stringEdits, "long strings will be slower"},
 }
 
 // apply makes edits in quickjs.c. The error says which anchor is not there.
