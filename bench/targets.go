@@ -15,7 +15,7 @@ type Target struct {
 	Goal     string `json:"goal"`
 	Measured string `json:"measured"`
 	Verdict  string `json:"verdict"`
-	// Why says how far off a missed target is, or why one was not measured.
+	// Why says how far off a missed target is and what limits it, or why one was not measured.
 	Why string `json:"why,omitempty"`
 }
 
@@ -101,6 +101,16 @@ type targetRow struct {
 	checks         []check
 }
 
+// limiting is what most of the time or memory of a row goes to, as profiles show it, for where its target is missed.
+var limiting = map[string]string{
+	"P2": "a third is evaluating the cell and naming its tool, a third finding and packing what differs from the image, a tenth resetting the instance; the rest is starting the tool on another processor, which shares a core with this one here",
+	"P3": "half is the engine running the two answers, a third unpacking the snapshot into an instance and resetting that",
+	"P6": "more than half is the engine: a promise, its functions and an await are 25,000 WebAssembly instructions",
+	"P7": "more than half is the engine: Promise.all alone is 16,000 to 21,000 WebAssembly instructions for each promise, in allocations of which none stands out",
+	"P8": "memory traffic of image and reset; waiting for locks is below 0.1 % (mutex profile)",
+	"P9": "a Go tool under way is a goroutine, whose stack is 8 KiB once encoding/json has decoded its argument; the cell itself is what the first figure says",
+}
+
 var targetRows = []targetRow{
 	{"P1", "return 1+2 through host.Exec, every default limit on", "≤ 1/200 of OpenClaw's executor; ≤ 1.5x quickjs alone", []check{
 		{ratioP50("start/openclaw/codemode"), true, 200, showFactor, "of OpenClaw"},
@@ -175,6 +185,9 @@ func judge(r *Result) []Target {
 			case t.Verdict == NotMeasured:
 				t.Verdict = Met
 			}
+		}
+		if t.Verdict == Missed && limiting[row.id] != "" {
+			why = append(why, "what limits it: "+limiting[row.id])
 		}
 		t.Measured, t.Why = strings.Join(measured, "; "), strings.Join(why, "; ")
 		targets = append(targets, t)
