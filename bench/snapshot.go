@@ -55,6 +55,10 @@ func (k *keeper) Replace(context.Context, string, []byte, time.Time) (bool, erro
 func (k *keeper) Each(context.Context, func(string, []byte, time.Time) error) error { return nil }
 
 func (k *keeper) Take(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+func (k *keeper) Get(context.Context, string) ([]byte, time.Time, bool, error) {
+	return nil, time.Time{}, false, nil
+}
+func (k *keeper) Begin(context.Context, string) error { return nil }
 func (k *keeper) Delete(context.Context, string) error               { return nil }
 
 // suspended gives the encoded snapshot of a cell that a host has suspended, and the length of the whole record that a

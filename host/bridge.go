@@ -157,7 +157,9 @@ func (c *cell) Resolve(path string) (guestabi.Node, bool) {
 	if !ok {
 		return guestabi.Node{}, false
 	}
-	c.untrusted = c.untrusted || n.Untrusted && n.Kind == catalog.NodeValue
+	if n.Untrusted && n.Kind == catalog.NodeValue {
+		c.untrusted.Store(true)
+	}
 	switch n.Kind {
 	case catalog.NodeNamespace:
 		return guestabi.Node{Standing: guestabi.StandingNamespace}, true
@@ -251,7 +253,9 @@ func (c *cell) Files(prefix string) (string, bool) {
 		list = append(list, file{Path: resultsFile.Path, Description: resultsFile.Description, Bytes: len(resultsFile.Content)})
 	}
 	for _, f := range found {
-		c.untrusted = c.untrusted || f.Untrusted
+		if f.Untrusted {
+			c.untrusted.Store(true)
+		}
 		list = append(list, file{Path: f.Path, Description: f.Description, Bytes: f.Bytes})
 	}
 	text, err := marshal(list)
@@ -268,7 +272,9 @@ func (c *cell) File(path string) (string, bool) {
 	if err != nil {
 		return refusal(err)
 	}
-	c.untrusted = c.untrusted || f.Untrusted
+	if f.Untrusted {
+		c.untrusted.Store(true)
+	}
 	if f.Describes {
 		c.counts.describe.Add(1)
 	}

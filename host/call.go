@@ -111,9 +111,7 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 	})
 	if err != nil {
 		if entry.Untrusted() { // what a server says of a failure is its text too
-			c.mu.Lock()
-			c.untrusted = true
-			c.mu.Unlock()
+			c.untrusted.Store(true)
 		}
 		return nil, true, err
 	}
@@ -140,8 +138,10 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 	c.mu.Lock()
 	c.finished++
 	c.unhurried = c.unhurried || !result.Terminate
-	c.untrusted = c.untrusted || entry.Untrusted() || result.Untrusted
 	c.mu.Unlock()
+	if entry.Untrusted() || result.Untrusted {
+		c.untrusted.Store(true)
+	}
 	if r.shape == guestabi.Envelope {
 		value, err = result.Envelope(entry)
 		return value, true, err
@@ -182,9 +182,9 @@ func (c *cell) target(r *request) (entry *catalog.Entry, input, local json.RawMe
 			input, err = n.Input(args)
 			return n.Entry, input, nil, err
 		case ok && n.Kind == catalog.NodeLocal:
-			c.mu.Lock()
-			c.untrusted = c.untrusted || n.Untrusted
-			c.mu.Unlock()
+			if n.Untrusted {
+				c.untrusted.Store(true)
+			}
 			local, err = n.Call(args)
 			if local == nil {
 				local = json.RawMessage("null")
@@ -276,9 +276,7 @@ func (c *cell) search(r *request) (json.RawMessage, error) {
 		}
 		list[i] = e.Handle()
 		if e.UntrustedText() {
-			c.mu.Lock()
-			c.untrusted = true
-			c.mu.Unlock()
+			c.untrusted.Store(true)
 		}
 	}
 	return marshal(list)

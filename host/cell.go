@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"codemode/catalog"
@@ -37,6 +38,7 @@ type cell struct {
 	parked     *quickjs.Snapshot // in place of vm
 	cannotPark bool              // its snapshot is over the limit: it keeps its instance
 	idle       time.Time         // since when it waits with an instance
+	lateUntil  time.Time         // how long answers are delivered after the deadline; zero before it
 	ran        bool              // the body was run
 	noted      bool              // the notes were given
 	output     *limits.Output
@@ -50,7 +52,7 @@ type cell struct {
 	reserved   bool // counts against maxSuspendedCells
 	numbers    numbering
 	calls      int // nested calls so far
-	untrusted  bool
+	untrusted  atomic.Bool
 	unhurried  bool          // at least one nested call did not ask to end the turn
 	finished   int           // nested calls that ended
 	used       CellTelemetry // by VMs that are closed, without Tools
@@ -59,6 +61,8 @@ type cell struct {
 
 	mu      sync.Mutex
 	stored  []byte          // the snapshot in the store, where records hold more than that
+	taken   bool            // a durable store keeps its record while it runs
+	begun   bool            // and knows that the cell has done what must not be done twice
 	outer   context.Context // of the exec, for its values
 	ctx     context.Context // of nested calls; made at the first
 	cancel  context.CancelCauseFunc
@@ -88,7 +92,12 @@ func (c *cell) minResume() time.Duration { return min(250*time.Millisecond, c.li
 
 // drive runs the cell until it ends, must be suspended, or is aborted. first makes the first step, where there is one.
 func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)) *Result {
-	deadline := time.Now().Add(c.limits.Timeout())
+	now := time.Now()
+	deadline := now.Add(c.limits.Timeout())
+	c.lateUntil = time.Time{}
+	c.mu.Lock()
+	c.paused, c.asked = 0, now // what went before was another deadline's
+	c.mu.Unlock()
 	if first != nil {
 		c.vm.SetDeadline(deadline)
 		if r := c.step(first()); r != nil {
@@ -102,12 +111,16 @@ func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)
 		}
 	}()
 	for {
-		if r := c.advance(ctx, deadline); r != nil {
+		r, suspend := c.advance(ctx, deadline)
+		if suspend {
+			return c.suspend(ctx)
+		}
+		if r != nil {
 			return r
 		}
 		c.mu.Lock()
 		brief := len(c.inline.calls) > 0
-		approvals, end := c.approvals, deadline.Add(c.paused)
+		approvals, end := c.approvals, c.endOf(deadline)
 		c.mu.Unlock()
 		if brief {
 			if r := c.runInline(ctx, deadline); r != nil {
@@ -144,42 +157,54 @@ func (c *cell) drive(ctx context.Context, first func() (guestabi.Outcome, error)
 	}
 }
 
-// advance delivers the answers that are there. It returns nil where the cell waits for others.
-func (c *cell) advance(ctx context.Context, deadline time.Time) *Result {
+// advance delivers the answers that are there, until the cell has ended, must be suspended, or waits for others.
+func (c *cell) advance(ctx context.Context, deadline time.Time) (r *Result, suspend bool) {
 	for {
 		c.mu.Lock()
-		waits := len(c.pending)
-		unanswered := waits - len(c.replies)
-		end := deadline.Add(c.paused)
-		late := !time.Now().Before(end) && c.approvals == 0
+		now, end := time.Now(), c.endOf(deadline)
+		late := !now.Before(end) && c.approvals == 0
+		deliver := !late
+		if late && len(c.replies) == len(c.pending) {
+			// It waits for nothing: it may go on for a while, so that a cell which is about to end does not need a wait.
+			if c.lateUntil.IsZero() {
+				c.lateUntil = now.Add(c.minResume())
+			}
+			deliver = now.Before(c.lateUntil)
+		}
 		var reply *request
-		if c.ending == nil && len(c.replies) > 0 && (!late || unanswered == 0) {
+		if deliver && c.ending == nil && len(c.replies) > 0 {
 			reply = c.takeReply()
 		}
-		yields := reply == nil && c.yields()
-		ending := c.ending
+		waits, yields, ending := len(c.pending), reply == nil && c.yields(), c.ending
 		c.mu.Unlock()
 
 		switch {
 		case ending != nil:
-			return c.fail(ending)
+			return c.fail(ending), false
 		case ctx.Err() != nil:
-			return c.fail(context.Cause(ctx))
+			return c.fail(context.Cause(ctx)), false
 		case reply != nil:
 			c.idle = time.Time{}
 			if r := c.deliver(ctx, reply, end); r != nil {
-				return r
+				return r, false
 			}
 		case waits == 0 && c.done:
-			return c.complete()
+			return c.complete(), false
 		case waits == 0:
-			return c.fail(errDeadlock)
-		case yields || late:
-			return c.suspend(ctx)
+			return c.fail(errDeadlock), false
 		default:
-			return nil
+			return nil, yields || late
 		}
 	}
+}
+
+// endOf is when a deadline is, with the time in which the clock stood still. The caller holds mu.
+func (c *cell) endOf(deadline time.Time) time.Time {
+	end := deadline.Add(c.paused)
+	if c.approvals > 0 {
+		end = end.Add(time.Since(c.asked))
+	}
+	return end
 }
 
 // takeReply takes the oldest answer. The caller holds mu.
@@ -281,7 +306,7 @@ func (c *cell) complete() *Result {
 func (c *cell) result(status Status) *Result {
 	return &Result{
 		Status: status, Language: c.prepared.Language, Notes: c.notes(status), ReplaySafe: c.restartSafe,
-		Telemetry: c.telemetry(), Untrusted: c.untrusted,
+		Telemetry: c.telemetry(), Untrusted: c.untrusted.Load(),
 	}
 }
 
@@ -377,6 +402,12 @@ func (c *cell) end(why error, last *Result) {
 	c.closeVM()
 	c.parked = nil
 	c.mu.Lock()
+	suspendedBefore := !c.expires.IsZero()
+	c.mu.Unlock()
+	if suspendedBefore && last != nil { // first, so that nobody finds neither the cell nor its result
+		c.host.keepResult(c, last)
+	}
+	c.mu.Lock()
 	if c.ending == nil {
 		c.ending = errEnded
 	}
@@ -385,7 +416,7 @@ func (c *cell) end(why error, last *Result) {
 		p.stop()
 	}
 	c.pending, c.queue, c.replies, c.inline.calls = nil, nil, nil, nil
-	suspendedBefore := !c.expires.IsZero()
+	taken := c.taken
 	c.mu.Unlock()
 	if cancel != nil {
 		if why == nil {
@@ -393,11 +424,13 @@ func (c *cell) end(why error, last *Result) {
 		}
 		cancel(why)
 	}
+	if taken {
+		if err := c.host.store.Delete(context.Background(), c.id); err != nil {
+			c.host.log.Error().Str("run", c.id).Err(err).Msg("the record of a run that has ended stays in the store")
+		}
+	}
 	c.release()
 	c.host.forget(c)
-	if suspendedBefore && last != nil {
-		c.host.keepResult(c, last)
-	}
 }
 
 // errEnded is why calls of a cell that has ended are cancelled.
@@ -457,7 +490,7 @@ func (c *cell) pendingCalls() []PendingCall {
 	list := []PendingCall{}
 	for _, p := range c.pending {
 		if !p.settled {
-			list = append(list, PendingCall{p.bridgeID(), p.method, p.tool, time.Since(p.asked).Milliseconds()})
+			list = append(list, p.describe())
 		}
 	}
 	return list

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"codemode/limits"
@@ -21,8 +23,9 @@ import (
 // numbers out of range are moved into it when the configuration is used. The zero value is off.
 type Config struct {
 	Enabled bool
-	// enabledSet says that enabled was given, for merging.
+	// enabledSet and fuelSet say that enabled and fuel were given, whose zeroes mean something too, for merging.
 	enabledSet   bool
+	fuelSet      bool
 	Languages    []transpile.Language // empty for both
 	KeepLast     *bool
 	StrictOutput *bool
@@ -47,9 +50,6 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 		if err := c.set(name, value); err != nil {
 			return err
 		}
-	}
-	if len(c.Languages) == 2 || len(c.Languages) == 1 && c.Languages[0] == "" {
-		c.Languages = nil
 	}
 	return nil
 }
@@ -89,9 +89,14 @@ func (c *Config) set(name string, value json.RawMessage) error {
 		}
 		return nil
 	}
-	if err := c.Limits.Set(name + "=" + strings.TrimSpace(string(value))); err != nil {
+	text := strings.TrimSpace(string(value))
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		text = strconv.FormatInt(int64(n), 10) // 1e4 is a whole number too
+	}
+	if err := c.Limits.Set(name + "=" + text); err != nil {
 		return fmt.Errorf("host: code mode's configuration: %w", err)
 	}
+	c.fuelSet = c.fuelSet || name == "fuel"
 	return nil
 }
 
@@ -111,6 +116,9 @@ func (c Config) Merge(over Config) Config {
 		c.StrictOutput = over.StrictOutput
 	}
 	c.Limits = c.Limits.Merge(over.Limits)
+	if over.fuelSet {
+		c.Limits.Fuel, c.fuelSet = over.Limits.Fuel, true
+	}
 	return c
 }
 

@@ -165,8 +165,23 @@ func TestFileStore(t *testing.T) {
 	if got, ok, err := s.Take(ctx, "cm_1"); string(got) != "two" || !ok || err != nil {
 		t.Errorf("take: %q %v %v", got, ok, err)
 	}
-	if _, ok, err := s.Take(ctx, "cm_1"); ok || err != nil {
+	if _, ok, err := s.Take(ctx, "cm_1"); ok || !errors.Is(err, ErrRunTaken) {
 		t.Errorf("take again: %v %v", ok, err)
+	}
+	if err := fileStore(t, dir).Delete(ctx, "cm_1"); err != nil {
+		t.Errorf("delete what another one has taken: %v", err)
+	}
+	s.Put(ctx, "cm_1", []byte("three"), later)
+	if got, _, ok, err := s.Get(ctx, "cm_1"); string(got) != "three" || !ok || err != nil {
+		t.Errorf("get what was put back: %q %v %v", got, ok, err)
+	}
+	s.Take(ctx, "cm_1")
+	s.Delete(ctx, "cm_1")
+	if _, ok, err := s.Take(ctx, "cm_1"); ok || err != nil {
+		t.Errorf("take what was deleted: %v %v", ok, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "cm_*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 	for _, id := range []string{"", "../x", "a/b", "a\x00b", strings.Repeat("x", 200)} {
 		if err := s.Put(ctx, id, nil, later); err == nil {
@@ -190,6 +205,103 @@ func TestFileStore(t *testing.T) {
 	}
 	if _, err := OpenFileStore(filepath.Join(dir, "cm_4.run")); err == nil {
 		t.Error("a file was taken for a folder")
+	}
+}
+
+// die lets a store's locks go, as the system does when a process ends.
+func die(s *FileStore) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, f := range s.taken {
+		f.Close()
+		delete(s.taken, id)
+	}
+}
+
+func TestAProcessThatDiesWhileItGoesOnWithARun(t *testing.T) {
+	scope := Scope{Session: "s"}
+	for _, test := range []struct{ name, code, want string }{
+		{"nothing was done that must not be done twice", `text("one"); await yield_control(); text("two"); return await safe()`,
+			`completed "done" | {"type":"text","text":"two"}`},
+		{"a call was begun", `await yield_control(); return await unsafe()`, "failed internal_error host " + messageInterrupted},
+		{"a call was begun that had waited for a slot", `const all = Array.from({length: 3}, () => unsafe()); await yield_control(); return await Promise.allSettled(all)`,
+			"failed internal_error host " + messageInterrupted},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "runs")
+			l := limits.Limits{MaxPendingToolCalls: 1}
+			first := newHost(t, durableTools(), Options{Store: fileStore(t, dir), Limits: l})
+			r := first.Exec(t.Context(), scope, ExecInput{Code: test.code})
+			if r.Status != Waiting {
+				t.Fatal(brief(r))
+			}
+			first.Close()
+			store := fileStore(t, dir)
+			tools := durableTools()
+			second := newHost(t, tools, Options{Store: store, Limits: l})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			waited := make(chan *Result, 1)
+			go func() { waited <- second.Wait(ctx, scope, WaitInput{r.RunID}) }()
+			for {
+				select {
+				case got := <-waited:
+					t.Fatal("the second process is done: ", brief(got))
+				default:
+				}
+				if runs := second.Runs(scope); len(runs) == 1 && len(runs[0].Pending) > 0 && !runs[0].Suspended && !strings.Contains(runs[0].Pending[0].ID, "yield") {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			tools3 := durableTools()
+			third := newHost(t, tools3, Options{Store: fileStore(t, dir), Limits: l})
+			if got := third.Wait(t.Context(), scope, WaitInput{r.RunID}); got.Error != messageAlreadyWaited {
+				t.Errorf("while it runs: %s", brief(got))
+			}
+			die(store)
+			if runs := third.Runs(scope); len(runs) != 1 || runs[0].RunID != r.RunID {
+				t.Errorf("runs: %+v", runs)
+			}
+			if got := third.Wait(t.Context(), Scope{Session: "x"}, WaitInput{r.RunID}); got.Error != messageOtherSession {
+				t.Errorf("a stranger: %s", brief(got))
+			}
+			close(tools3.gate)
+			if got := brief(third.Wait(t.Context(), scope, WaitInput{r.RunID})); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "cm_*")); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// A stranger's wait must not take a run from its owner, nor give it more time.
+func TestAStrangersWaitDisturbsNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	owner := newHost(t, durableTools(), Options{Store: fileStore(t, dir)})
+	r := owner.Exec(t.Context(), Scope{Session: "s"}, ExecInput{Code: `const all = []; for (let i = 0; i < 8; i++) all.push(slow({ms: 20 * i, v: i})); await yield_control(); return await Promise.all(all)`})
+	stranger := newHost(t, durableTools(), Options{Store: fileStore(t, dir)})
+	expires := func() time.Time {
+		_, expires, ok, err := fileStore(t, dir).Get(t.Context(), r.RunID)
+		if !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		return expires
+	}
+	before := expires()
+	for range 20 {
+		if got := stranger.Wait(t.Context(), Scope{Session: "x"}, WaitInput{r.RunID}); got.Error != messageOtherSession {
+			t.Fatal(brief(got))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if after := expires(); !after.Equal(before) {
+		t.Errorf("expires %v, then %v", before, after)
+	}
+	if got := brief(owner.Wait(t.Context(), Scope{Session: "s"}, WaitInput{r.RunID})); got != `completed [0,1,2,3,4,5,6,7]` {
+		t.Error(got)
 	}
 }
 

@@ -178,6 +178,7 @@ const (
 	messageTooMany       = "too many suspended code mode runs."
 	messageOtherRun      = "this run was started by another agent run; only that one can wait for it."
 	messageAlreadyWaited = "another wait for this run is under way; let it finish."
+	messageInterrupted   = "The process that ran this cell ended while it ran. Calls that it had begun may have had their effect; look before you repeat them."
 	messageNoRunID       = "runId must be the id that a waiting result gave, as a non-empty string."
 )
 
@@ -217,10 +218,10 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 	h.mu.Lock()
 	c, last := h.cells[id], h.ended[id]
 	h.mu.Unlock()
+	if last != nil && last.scope == scope {
+		return last.result
+	}
 	if c == nil {
-		if last != nil && last.scope == scope {
-			return last.result
-		}
 		if !h.durable {
 			return h.refuseWait(messageUnavailable)
 		}
@@ -244,13 +245,28 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		c.expiry.Stop()
 	}
 	c.mu.Unlock()
+	if refusal == messageUnavailable { // it has just ended
+		h.mu.Lock()
+		last := h.ended[id]
+		h.mu.Unlock()
+		if last != nil && last.scope == scope {
+			return last.result
+		}
+	}
 	if refusal != "" {
 		return h.refuseWait(refusal)
 	}
 	if err := c.resume(ctx); err != nil {
-		if errors.Is(err, errExpired) {
+		switch {
+		case errors.Is(err, errExpired):
 			c.end(errExpired, nil)
 			return h.refuseWait(messageUnavailable)
+		case errors.Is(err, ErrRunTaken):
+			c.end(errTaken, nil)
+			return h.refuseWait(messageAlreadyWaited)
+		case errors.Is(err, ErrRunInterrupted):
+			c.end(errTaken, nil)
+			return h.refuseInterrupted()
 		}
 		return c.fail(err)
 	}
@@ -260,29 +276,40 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 
 // waitAdopted goes on with a cell that another process has suspended.
 func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result {
-	record, ok, err := h.store.Take(ctx, id)
-	if err != nil {
-		h.log.Error().Str("run", id).Err(err).Msg("the store cannot be read")
+	record, expires, ok, err := h.store.Get(ctx, id)
+	if ok && err == nil {
+		// Before it is taken: it may be somebody else's.
+		if s, _, err := readRecord(record); err == nil && s.Scope != scope {
+			if s.Scope.AgentRun != scope.AgentRun {
+				return h.refuseWait(messageOtherRun)
+			}
+			return h.refuseWait(messageOtherSession)
+		}
+		record, ok, err = h.store.Take(ctx, id)
 	}
-	if !ok || err != nil {
+	switch {
+	case errors.Is(err, ErrRunTaken):
+		return h.refuseWait(messageAlreadyWaited)
+	case errors.Is(err, ErrRunInterrupted):
+		return h.refuseInterrupted()
+	case err != nil:
+		h.log.Error().Str("run", id).Err(err).Msg("the store cannot be read")
+		return h.refuseWait(messageUnavailable)
+	case !ok:
 		return h.refuseWait(messageUnavailable)
 	}
-	s, snapshot, err := readRecord(record)
-	if err == nil && s.Scope != scope {
-		refusal := messageOtherSession
-		if s.Scope.AgentRun != scope.AgentRun {
-			refusal = messageOtherRun
-		}
-		if err := h.store.Put(context.WithoutCancel(ctx), id, record, time.Now().Add(s.Limits.SnapshotTTL())); err != nil {
+	putBack := func() {
+		if err := h.store.Put(context.WithoutCancel(ctx), id, record, expires); err != nil {
 			h.log.Error().Str("run", id).Err(err).Msg("a run could not be put back")
 		}
-		return h.refuseWait(refusal)
 	}
 	var c *cell
+	s, snapshot, err := readRecord(record)
 	if err == nil {
-		c, err = h.adopt(s, snapshot, time.Now())
+		c, err = h.adopt(s, snapshot, expires)
 	}
 	if err != nil {
+		putBack() // another build may be able to
 		h.log.Error().Str("run", id).Err(err).Msg("a stored run cannot be restored")
 		r := h.refuseWait("The suspended cell cannot be restored: " + strings.TrimPrefix(strings.TrimPrefix(err.Error(), "quickjs: "), "host: ") + ".")
 		r.Code, r.FailurePhase = InternalError, PhaseHost
@@ -290,7 +317,7 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 	}
 	ctx, c.driver = context.WithCancelCause(ctx)
 	defer c.driver(nil)
-	c.driving = true
+	c.driving, c.taken = true, true
 	h.mu.Lock()
 	closed := h.closed || h.reserved.Add(1) > c.limits.MaxSuspendedCells
 	c.reserved = true
@@ -300,7 +327,7 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 	h.mu.Unlock()
 	if closed {
 		h.reserved.Add(-1)
-		h.store.Put(context.WithoutCancel(ctx), id, record, time.Now().Add(s.Limits.SnapshotTTL()))
+		putBack()
 		return h.refuseWait(messageTooMany)
 	}
 	if err := c.resume(ctx); err != nil {
@@ -311,6 +338,13 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 	c.mu.Unlock()
 	h.log.Debug().Str("run", c.id).Msg("cell of another process resumes")
 	return c.drive(ctx, nil)
+}
+
+// refuseInterrupted is the result of a wait for a cell that died with its process.
+func (h *Host) refuseInterrupted() *Result {
+	r := h.refuseWait(messageInterrupted)
+	r.Code, r.FailurePhase, r.BridgeDispatchStarted = InternalError, PhaseHost, true
+	return r
 }
 
 // refuseWait is the result of a wait that cannot reach its cell.

@@ -64,7 +64,7 @@ func (c *cell) failed(code Code, phase Phase, message string) *Result {
 	r.Code, r.FailurePhase, r.BridgeDispatchStarted = code, phase, c.dispatched
 	c.mu.Lock()
 	for _, p := range c.pending {
-		if p.isCall() && p.started && !p.settled {
+		if p.isCall() && p.began && !p.settled {
 			r.UnknownEffects = append(r.UnknownEffects, UnknownEffect{p.bridgeID(), p.tool, c.location(p.site)})
 		}
 	}

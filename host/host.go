@@ -273,13 +273,25 @@ func (h *Host) Cancel(runID string) bool {
 	h.mu.Unlock()
 	if c == nil {
 		if h.durable { // of another process
-			_, ok, err := h.store.Take(context.Background(), runID)
+			ok, err := CancelStored(h.store, runID)
 			return ok && err == nil
 		}
 		return false
 	}
 	c.abort(errCancelled)
 	return true
+}
+
+// CancelStored ends a run in a store. It says whether there was one that no other process goes on with.
+func CancelStored(store Store, runID string) (bool, error) {
+	_, ok, err := store.Take(context.Background(), runID)
+	if errors.Is(err, ErrRunInterrupted) { // and is gone with that
+		return true, nil
+	}
+	if !ok || err != nil {
+		return false, err
+	}
+	return true, store.Delete(context.Background(), runID)
 }
 
 // EndSession cancels every cell of a scope and drops the results that it saved. It returns how many cells there were.
@@ -306,6 +318,7 @@ func newRunID() string { return "cm_" + uuid.NewString() }
 type ended struct {
 	scope  Scope
 	result *Result
+	at     time.Time
 	timer  *time.Timer
 }
 
@@ -318,11 +331,21 @@ const (
 func (h *Host) keepResult(c *cell, r *Result) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.ended) >= maxEnded {
+	if h.closed {
 		return
 	}
+	if len(h.ended) >= maxEnded {
+		oldest := ""
+		for id, e := range h.ended {
+			if oldest == "" || e.at.Before(h.ended[oldest].at) {
+				oldest = id
+			}
+		}
+		h.ended[oldest].timer.Stop()
+		delete(h.ended, oldest)
+	}
 	id := c.id
-	h.ended[id] = &ended{c.scope, r, time.AfterFunc(repeatFor, func() {
+	h.ended[id] = &ended{c.scope, r, time.Now(), time.AfterFunc(repeatFor, func() {
 		h.mu.Lock()
 		delete(h.ended, id)
 		h.mu.Unlock()

@@ -165,6 +165,8 @@ func TestExec(t *testing.T) {
 		{`const a = []; try { for (;;) a.push(new Array(1e5).fill(1)) } catch {}`, `failed internal_error guest limit=memory`},
 		{`fail(); return "ok"`, `failed internal_error bridge A promise was rejected and nothing handled it: Error: no luck`},
 		{`Promise.reject(new Error("a")); Promise.reject(new TypeError("b")); return 1`, "failed internal_error guest 2 promises were rejected and nothing handled them:\n1. Error: a"},
+		{"const g = () => echo({n: 1n});\nawait g()", "failed internal_error guest TypeError: the input holds a BigInt, which JSON cannot carry; send Number(x) or String(x)\n    at g (1:17)"},
+		{`return echo({n: 10n})`, "failed internal_error guest TypeError: the input holds a BigInt, which JSON cannot carry; send Number(x) or String(x)\n    at 1:8"},
 		{`serch("x")`, `failed internal_error guest ReferenceError: serch is not defined. Did you mean catalog.search?`},
 		{`ecoh({})`, `failed internal_error guest ReferenceError: ecoh is not defined. Did you mean echo`},
 		{`print(1)`, `failed internal_error guest ReferenceError: print is not defined. Use text(value).`},
@@ -190,6 +192,19 @@ func TestExec(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+func TestTheCatalogDoesNotFit(t *testing.T) {
+	c := NewCatalog(nil)
+	for i := range 8000 {
+		c.Add(catalog.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("x", 100), Run: func(context.Context, *catalog.Call) (*catalog.Result, error) { return nil, nil }})
+	}
+	h := newHost(t, nil, Options{Catalog: c, Limits: limits.Limits{MemoryLimitBytes: 1 << 20}})
+	for _, code := range []string{`return catalog.all().length`, `return ALL_TOOLS.length`} {
+		if got := brief(exec(t, h, code)); !strings.HasPrefix(got, "failed internal_error guest limit=memory") {
+			t.Errorf("%s: %s", code, got)
+		}
 	}
 }
 

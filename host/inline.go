@@ -75,7 +75,9 @@ func (c *cell) run(ctx context.Context, deadline time.Time, turn int) {
 		}
 	}()
 	for c.outOfCall(turn) {
-		if r = c.advance(ctx, deadline); r != nil {
+		var suspend bool
+		// The caller suspends the cell: the next wait may begin at once then, and must find no runner.
+		if r, suspend = c.advance(ctx, deadline); r != nil || suspend {
 			return
 		}
 		q := c.nextInline()
@@ -107,6 +109,7 @@ func (c *cell) nextInline() *request {
 		c.inline.calls = c.inline.calls[1:]
 		if !q.settled {
 			c.inline.in = q
+			q.began = true
 			c.host.active.Add(1)
 			return q
 		}

@@ -2,8 +2,11 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,5 +122,101 @@ func TestAToolThatEndsItsGoroutine(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// Of several waits at once one goes on with the cell, and the others disturb nothing: also where the cell is suspended by
+// what its brief calls asked.
+func TestWaitsAtOnce(t *testing.T) {
+	c := fickle(t, map[string]func(context.Context) error{"quick": func(context.Context) error { return nil }})
+	h := newHost(t, nil, Options{Catalog: c})
+	for range 5 {
+		const steps = 20
+		r := exec(t, h, fmt.Sprintf(`for (let i = 0; i < %d; i++) { await Promise.all([quick(), quick(), quick()]); text("o" + i); await yield_control() } return "end"`, steps))
+		if r.Status != Waiting {
+			t.Fatal(brief(r))
+		}
+		var (
+			mu       sync.Mutex
+			outputs  = len(r.Output)
+			ended    atomic.Bool
+			wait     sync.WaitGroup
+			deadline = time.Now().Add(20 * time.Second)
+		)
+		for range 4 {
+			wait.Go(func() {
+				for !ended.Load() && time.Now().Before(deadline) {
+					got := h.Wait(t.Context(), Scope{}, WaitInput{RunID: r.RunID})
+					switch {
+					case got.Status == Waiting:
+						mu.Lock()
+						outputs += len(got.Output)
+						mu.Unlock()
+					case got.Status == Completed && string(got.Value) == `"end"`:
+						ended.Store(true)
+					case got.Error != messageAlreadyWaited:
+						ended.Store(true)
+						t.Error(brief(got))
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if !ended.Load() || outputs != steps {
+			t.Fatalf("ended: %v, %d outputs of %d", ended.Load(), outputs, steps)
+		}
+	}
+}
+
+// A cell that only asks what is answered from memory stops at its deadline like any other.
+func TestTheDeadlineOfLoopsOfAnswersFromMemory(t *testing.T) {
+	c := fickle(t, map[string]func(context.Context) error{"quick": func(context.Context) error { return nil }})
+	h := newHost(t, nil, Options{Catalog: c, Limits: limits.Limits{TimeoutMs: 100}})
+	for _, code := range []string{
+		`for (;;) await tools.describe("quick")`, `for (;;) await results.load("x").catch(() => 0)`, `for (;;) await quick()`,
+		`for (;;) await catalog.search("quick")`, `for (;;) await new Promise(r => setTimeout(r, 0))`,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		r := h.Exec(ctx, Scope{}, ExecInput{Code: code})
+		cancel()
+		if r.Status != Waiting || r.Reason != PendingTools || len(r.PendingToolCalls) == 0 {
+			t.Errorf("%s: %s", code, brief(r))
+		}
+		h.Cancel(r.RunID)
+	}
+}
+
+// Calls that were never begun have no effect that could be unknown.
+func TestEffectsOfCallsThatDidNotBegin(t *testing.T) {
+	var ran atomic.Int32
+	c := fickle(t, map[string]func(context.Context) error{
+		"bad": func(context.Context) error { return errors.New("no") }, "write": func(context.Context) error { ran.Add(1); return nil },
+	})
+	r := exec(t, newHost(t, nil, Options{Catalog: c}), `await Promise.all([bad(), write(), write()])`)
+	if r.Status != Failed || int(ran.Load())+len(r.UnknownEffects) > 2 || ran.Load() == 0 && len(r.UnknownEffects) > 0 {
+		t.Errorf("ran %d times, unknown: %+v: %s", ran.Load(), r.UnknownEffects, brief(r))
+	}
+}
+
+// The clock stands still while a person is asked, and no longer.
+func TestTheClockAndApprovals(t *testing.T) {
+	const asking = 1500 * time.Millisecond
+	c := NewCatalog(nil)
+	c.Add(catalog.Tool{Name: "ask", Run: func(ctx context.Context, call *catalog.Call) (*catalog.Result, error) {
+		return nil, call.AwaitApproval(ctx, "may I?")
+	}})
+	h := newHost(t, nil, Options{Catalog: c, Limits: limits.Limits{TimeoutMs: 500}, Approve: func(context.Context, Approval) error {
+		time.Sleep(asking)
+		return nil
+	}})
+	r := exec(t, h, `const a = ask(); await new Promise(r => setTimeout(r, 900)); const t = Date.now(); while (Date.now() - t < 300); await a; return "beside"`)
+	if got := brief(r); got != `completed "beside"` {
+		t.Errorf("computing beside an approval: %s", got)
+	}
+	r = exec(t, h, `await ask(); await yield_control(); while (true) {}`)
+	start := time.Now()
+	r = h.Wait(t.Context(), Scope{}, WaitInput{RunID: r.RunID})
+	if took := time.Since(start); r.Limit != "timeout" || took > asking {
+		t.Errorf("a wait after an approval of %v took %v: %s", asking, took, brief(r))
 	}
 }

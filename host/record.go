@@ -76,7 +76,7 @@ func (c *cell) state() state {
 		ID: c.id, Scope: c.scope, Title: c.title, ParentID: c.parentID, RestartSafe: c.restartSafe, Limits: c.limits,
 		Started: c.started, Source: c.prepared.Source(), Language: c.prepared.Language, KeepLast: c.host.options.KeepLast,
 		Output: c.output.State(), Done: c.done, Value: c.value, Truncated: c.truncated, Dispatched: c.dispatched,
-		Numbers: c.numbers, Calls: c.calls, Finished: c.finished, Unhurried: c.unhurried, Untrusted: c.untrusted, Used: c.used,
+		Numbers: c.numbers, Calls: c.calls, Finished: c.finished, Unhurried: c.unhurried, Untrusted: c.untrusted.Load(), Used: c.used,
 	}
 	for _, t := range c.tools {
 		if s.Used.Tools == nil {
@@ -95,7 +95,7 @@ func (c *cell) state() state {
 		s.Pending = append(s.Pending, pendingState{
 			ID: r.id, Method: r.method, Number: r.number, Tool: r.tool, Binding: r.binding, Shape: r.shape, Input: r.input,
 			Site: r.site, Query: r.query, Limit: r.limit, Surface: r.surface, Milliseconds: r.milliseconds, Asked: r.asked,
-			Order: r.order, Started: r.started, Settled: r.settled, OK: r.ok, Reply: r.reply, ReplyOrder: order[r],
+			Order: r.order, Started: r.began, Settled: r.settled, OK: r.ok, Reply: r.reply, ReplyOrder: order[r],
 		})
 	}
 	return s
@@ -185,8 +185,9 @@ func (h *Host) adopt(s *state, snapshot []byte, expires time.Time) (*cell, error
 		counts: h.counters.of(catalogNow.Scope()), counterScope: catalogNow.Scope(), prepared: prepared, started: s.Started,
 		output: limits.RestoreOutput(s.Limits.MaxOutputBytes, s.Output), parked: parked, ran: true, done: s.Done, value: s.Value,
 		truncated: s.Truncated, dispatched: s.Dispatched, numbers: s.Numbers, calls: s.Calls, finished: s.Finished,
-		unhurried: s.Unhurried, untrusted: s.Untrusted, used: s.Used, outer: context.Background(), wake: make(chan struct{}, 1), expires: expires,
+		unhurried: s.Unhurried, used: s.Used, outer: context.Background(), wake: make(chan struct{}, 1), expires: expires,
 	}
+	c.untrusted.Store(s.Untrusted)
 	if c.truncated {
 		var prefix string
 		json.Unmarshal(s.Value, &prefix)

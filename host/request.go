@@ -62,7 +62,8 @@ type request struct {
 	order int
 
 	// Guarded by the cell's mu.
-	started bool
+	started bool // has a slot
+	began   bool // is performed
 	settled bool
 	ok      bool
 	reply   []byte
@@ -74,6 +75,10 @@ type request struct {
 }
 
 func (r *request) bridgeID() string { return fmt.Sprintf("bridge:%s:%d", r.method, r.number) }
+
+func (r *request) describe() PendingCall {
+	return PendingCall{r.bridgeID(), r.method, r.tool, time.Since(r.asked).Milliseconds()}
+}
 
 // ordinary requests take a slot.
 func (r *request) ordinary() bool { return r.method != methodSleep && r.method != methodYield }
@@ -183,6 +188,9 @@ func (c *cell) start(r *request) {
 		r.order = c.calls
 		r.ctx, r.cancel = context.WithCancel(c.ctx)
 		entry := c.callee(r)
+		if c.taken && !c.begun && (entry == nil || !entry.ReplaySafe()) {
+			c.begin()
+		}
 		if entry != nil && entry.Sequential() {
 			if c.lanes == nil {
 				c.lanes = map[string]chan struct{}{}
@@ -211,8 +219,19 @@ func (c *cell) start(r *request) {
 	}
 }
 
+// begin tells a durable store that the cell does now what must not be done twice. A store that cannot be told must not
+// give the record out again. The caller holds mu.
+func (c *cell) begin() {
+	c.begun = true
+	if err := c.host.store.Begin(context.Background(), c.id); err != nil {
+		c.host.log.Error().Str("run", c.id).Err(err).Msg("the store cannot be told that a call begins")
+		c.host.store.Delete(context.Background(), c.id)
+	}
+}
+
 // launch performs a request on a goroutine of its own. The caller holds mu.
 func (c *cell) launch(r *request) {
+	r.began = true
 	c.host.active.Add(1)
 	c.host.workers.run(func() { c.perform(r) })
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -16,14 +17,29 @@ type Store interface {
 	// Replace is Put for a record that is there already; ok is false, and nothing is kept, where it is not: somebody
 	// took it.
 	Replace(ctx context.Context, id string, record []byte, expires time.Time) (ok bool, err error)
-	// Take gives a record and removes it; ok is false where there is none, or it has expired. Of several callers one
-	// gets it.
+	// Get gives a record and leaves it; ok is false where there is none, or it has expired. The errors are Take's.
+	Get(ctx context.Context, id string) (record []byte, expires time.Time, ok bool, err error)
+	// Take gives a record to one of its callers, who goes on with the cell and ends that with Put or Delete; ok is false
+	// where there is none, or it has expired. Until then a durable store keeps the record, for when the taker's process
+	// dies: it is given out again, unless Begin was called. Errors are ErrRunTaken and ErrRunInterrupted, among others.
 	Take(ctx context.Context, id string) (record []byte, ok bool, err error)
-	// Delete removes a record, where there is one.
+	// Begin says of a run that was taken that it now does what must not be done twice: from here on the record is not
+	// one to go on from.
+	Begin(ctx context.Context, id string) error
+	// Delete removes a record, where there is one that nobody else has taken.
 	Delete(ctx context.Context, id string) error
 	// Each calls f with every record that has not expired, until f returns an error.
 	Each(ctx context.Context, f func(id string, record []byte, expires time.Time) error) error
 }
+
+// The errors of a record that cannot be had.
+var (
+	// ErrRunTaken says that another process goes on with the run.
+	ErrRunTaken = errors.New("host: another process goes on with the run")
+	// ErrRunInterrupted says that the process that went on with the run ended meanwhile, after Begin. Take removes the
+	// record then.
+	ErrRunInterrupted = errors.New("host: the process that went on with the run ended while it ran")
+)
 
 // memoryStore is the default store. Its records are the snapshots alone: all else of a cell is in the host's memory.
 type memoryStore struct {
@@ -54,6 +70,15 @@ func (s *memoryStore) Replace(_ context.Context, id string, record []byte, expir
 	}
 	return ok, nil
 }
+
+func (s *memoryStore) Get(_ context.Context, id string) ([]byte, time.Time, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.records[id]
+	return r.bytes, r.expires, ok && time.Now().Before(r.expires), nil
+}
+
+func (s *memoryStore) Begin(context.Context, string) error { return nil }
 
 func (s *memoryStore) Take(_ context.Context, id string) ([]byte, bool, error) {
 	s.mu.Lock()

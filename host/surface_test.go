@@ -80,7 +80,7 @@ func TestConfig(t *testing.T) {
 		`{"timeoutMs": 5}`:              Config{Limits: limits.Limits{TimeoutMs: 5}},
 		`{"enabled": true, "fuel": 9}`:  Config{Enabled: true, Limits: limits.Limits{Fuel: 9}},
 		`{"languages": ["typescript"]}`: Config{Languages: []transpile.Language{"typescript"}},
-		`{"languages": ["typescript", "javascript"]}`: Config{},
+		`{"languages": ["typescript", "javascript"]}`: Config{Languages: []transpile.Language{"typescript", "javascript"}},
 		`{"keepLast": true, "strictOutput": false}`:   Config{KeepLast: &yes, StrictOutput: &no},
 		`"auto"`:                   "true, false or an object",
 		`{"timeoutMs": "5"}`:       "whole number",

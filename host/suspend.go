@@ -34,7 +34,8 @@ func (c *cell) suspend(ctx context.Context) *Result {
 		return c.fail(&limits.Error{Limit: limits.BreachSnapshot, Allowed: c.limits.MaxSnapshotBytes})
 	}
 	c.mu.Lock()
-	c.launchInline() // nobody drives now
+	reason, pending := c.outstanding() // what is answered from now on is still what it was suspended for
+	c.launchInline()                   // nobody drives now
 	c.mu.Unlock()
 	fitted := c.output.Fit(nil, 0) // before the state is written: what is given out here is not given out again
 	expires := time.Now().Add(c.limits.SnapshotTTL())
@@ -53,6 +54,9 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	if err != nil {
 		return c.fail(err)
 	}
+	c.mu.Lock()
+	c.taken, c.begun = false, false
+	c.mu.Unlock()
 	c.closeVM()
 	c.parked = nil
 	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Time("expires", expires).Msg("cell suspended")
@@ -60,14 +64,10 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	r := c.result(Waiting)
 	r.Output = fitted.Output
 	r.RunID = c.id
+	r.Reason, r.PendingToolCalls = reason, pending
 	c.mu.Lock()
-	r.PendingToolCalls = c.pendingCalls()
-	r.Reason = Yielded
 	safe := true
 	for _, p := range c.pending {
-		if p.method != methodYield && !p.settled {
-			r.Reason = PendingTools
-		}
 		safe = safe && p.replaySafe()
 	}
 	r.ReplaySafe = c.restartSafe && safe
@@ -92,6 +92,23 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	return r
 }
 
+// outstanding says what a cell that must be suspended waits for: what has no answer yet, or, where all is answered and
+// the deadline does not let the cell have it, everything. The caller holds mu.
+func (c *cell) outstanding() (Reason, []PendingCall) {
+	pending := c.pendingCalls()
+	if len(pending) == 0 {
+		for _, p := range c.pending {
+			pending = append(pending, p.describe())
+		}
+	}
+	for _, p := range pending {
+		if p.Method != methodYield {
+			return PendingTools, pending
+		}
+	}
+	return Yielded, pending
+}
+
 // resume takes a suspended cell's snapshot out of the store and answers its yields. A cell that was adopted has it.
 func (c *cell) resume(ctx context.Context) error {
 	if c.parked == nil {
@@ -102,6 +119,9 @@ func (c *cell) resume(ctx context.Context) error {
 		if !ok {
 			return errExpired
 		}
+		c.mu.Lock()
+		c.taken = c.host.durable
+		c.mu.Unlock()
 		if c.host.durable {
 			if _, record, err = readRecord(record); err != nil {
 				return err

@@ -366,7 +366,9 @@ func (vm *VM) Import(index int, slots []guestabi.Slot) (ok bool) {
 		}
 	}()
 	if err := guestabi.Imports()[index].Call(vm, vm.bridge, slots); err != nil {
-		vm.broken = err
+		if vm.broken == nil { // a call of the guest inside the import may have said why already
+			vm.broken = err
+		}
 		return false
 	}
 	return true

@@ -133,7 +133,8 @@ func TestKilledBetweenExecAndWait(t *testing.T) {
 	tools := filepath.Join(t.TempDir(), "tools.json")
 	marks := filepath.Join(t.TempDir(), "marks")
 	definition := fmt.Sprintf(`[{"name": "mark", "run": {"argv": ["sh", "-c", "echo x >> %s; echo 1"]}},
-		{"name": "hang", "delayMs": 60000, "reply": 1}, {"name": "again", "delayMs": 300, "reply": 2, "replaySafe": true}]`, marks)
+		{"name": "hang", "delayMs": 60000, "reply": 1}, {"name": "again", "delayMs": 300, "reply": 2, "replaySafe": true},
+		{"name": "read", "run": {"argv": ["sh", "-c", "echo x >> %s; sleep 1; echo 5"]}, "replaySafe": true}]`, marks, marks+".read")
 	if err := os.WriteFile(tools, []byte(definition), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +180,27 @@ func TestKilledBetweenExecAndWait(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(marks); string(text) != "x\nx\n" {
 		t.Errorf("mark ran %d times", strings.Count(string(text), "x"))
+	}
+
+	// A process that is killed while the cell runs loses nothing where only what may be repeated was called.
+	fourth, out := start("exec", "-e", `await yield_control(); return await read({})`, "--no-wait")
+	fourth.Wait()
+	if err := json.Unmarshal([]byte(out()), &result); err != nil || result.Status != "waiting" {
+		t.Fatalf("%v: %s", err, out())
+	}
+	fifth, _ := start("wait", result.RunID)
+	for range 3000 {
+		if text, _ := os.ReadFile(marks + ".read"); len(text) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	fifth.Process.Kill()
+	fifth.Wait()
+	sixth, out := start("wait", result.RunID, "--format", "json")
+	sixth.Wait()
+	if !strings.Contains(out(), `"value":5`) {
+		t.Errorf("%s", out())
 	}
 }
 

@@ -124,7 +124,7 @@ func newCancel(s streams) *cobra.Command {
 			}
 			missing := 0
 			for _, id := range args {
-				if _, ok, err := store.Take(cmd.Context(), id); err != nil {
+				if ok, err := host.CancelStored(store, id); err != nil {
 					return err
 				} else if !ok {
 					fmt.Fprintf(s.err, "codemode: there is no run %s\n", id)

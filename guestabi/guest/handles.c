@@ -15,14 +15,21 @@ typedef struct {
 } handle;
 
 static JSClassID handle_class;
+static JSValue call_function;
 static JSValue handles; /* by path: those that the cell has */
 static JSAtom atom_name, atom_length, atom_describe, atom_to_json, atom_then;
 
 static handle *handle_of(JSValueConst object) { return JS_GetOpaque(object, handle_class); }
 
-static JSValue on_call(JSContext *c, JSValueConst function, JSValueConst self, int argc, JSValueConst *argv, int flags) {
-  handle *h = handle_of(function);
+/* A call of the handle that is `this`. */
+static JSValue call(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
+  handle *h = handle_of(self);
   return requests_call(h->name.ptr, h->name.len, h->binding, SHAPE_VALUE, argc, argv, argc > 1 ? argv[1] : JS_UNDEFINED);
+}
+
+/* A class's own call has no frame, and the engine gives errors a stack where their frame ends: call has one. */
+static JSValue on_call(JSContext *c, JSValueConst function, JSValueConst self, int argc, JSValueConst *argv, int flags) {
+  return JS_Call(ctx, call_function, function, argc, argv);
 }
 
 /* describe(): data[0] is the tool's name, magic its binding. */
@@ -206,6 +213,7 @@ void handles_init(JSValueConst host) {
   JSValue f = JS_NewCFunction(ctx, NULL, "", 0);
   JS_SetClassProto(ctx, handle_class, JS_GetPrototype(ctx, f));
   JS_FreeValue(ctx, f);
+  call_function = JS_NewCFunction(ctx, call, "tool", 0);
   atom_name = JS_NewAtom(ctx, "name");
   atom_length = JS_NewAtom(ctx, "length");
   atom_describe = JS_NewAtom(ctx, "describe");
