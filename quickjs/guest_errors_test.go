@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -203,26 +204,81 @@ func TestManyRejectionsAreBounded(t *testing.T) {
 	}
 }
 
-// The engine keeps places for calls, property reads and the like, and none for jumps. A loop that is stopped inside a
-// call is named by that call; one that is stopped at its jump back by the last place before the loop, or, where there is
-// none, by its function without a line.
+// A cell that computes on is stopped at the jumps of its loops, which have the place of the loop's keyword, and at calls.
 func TestWhereACellWasStopped(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
-		{"function spin() {\n  for (;;) {\n    Math.sqrt(2);\n  }\n}\n\nspin()", "at spin (cell:3:10)\n    at <anonymous> (cell:7:"},
-		{"const o = {n: 0};\n\nfor (;;) {\n  o.n++;\n}", "at <anonymous> (cell)"},
-		{"const f = (x) => x;\nfor (;;)\n  f(1);", "at <anonymous> (cell"},
-		{"Math.abs(1);\n\nfor (;;) {}", "at <anonymous> (cell:1:"},
-		{"await null;\nfunction f() {\n  return f2() }\nfunction f2() { for (;;) Math.abs(1) }\nf()", "at f (cell:3:10)"},
-		{"for (let i = 0; i < 1; i--) {}", "at <anonymous> (cell"},
+		// Loops of every kind, with nothing in them that has a place.
+		{"while (true) {}", "1:1"},
+		{"\n  while (true) ;", "2:3"},
+		{"let n = 1\n\nwhile (n)\n  n++", "3:1"},
+		{"let n = 1\ndo\n  n = 1\nwhile (n)", "2:1"},
+		{"do {} while (true)", "1:1"},
+		{"for (;;) {}", "1:1"},
+		{"\nfor (let n = 0; ; ) n = 1", "2:1"},
+		{"\n\nfor (let n = 0; n < 1; n--)\n  ;", "3:1"},
+		{"let n = 0\nfor (const k in {a: 1, b: 2}) {\n  for (;;)\n    n = k\n}", "3:3"},
+
+		// Places before and after the loop are not those of the loop.
+		{"Math.abs(1);\n\nfor (;;) {}", "3:1"},
+		{"while (true) {}\nMath.abs(1)", "1:1"},
+		{"for (;;) {}\nfor (;;) {}", "1:1"},
+		{"for (let n = 0; n < 9; n++) {}\nfor (;;) {}", "2:1"},
+
+		// Labels, and loops in loops: the one that goes on for ever.
+		{"a: while (true) {\n  continue a\n}", "2:3"},
+		{"a:\nfor (;;) {\n  for (;;) {\n    continue a\n  }\n}", "4:5"},
+		{"for (;;) {\n  for (;;) {\n    for (;;) {}\n  }\n}", "3:5"},
+		{"for (;;) {\n  while (true) break\n}", "1:1"},
+		{"let n = 1\nfor (;;) {\n  if (n) continue\n  n = 2\n}", "3:10"},
+
+		// Functions around it, whoever calls them.
+		{"function spin() {\n  for (;;) {}\n}\n\nspin()", "spin 2:3 | 5:1"},
+		{"const f = () => {\n  function g() {\n    while (true) ;\n  }\n  g();\n};\nf()", "g 3:5 | f 5:3 | 7:1"},
+		{"const o = {get a() { for (;;) {} }};\n\no.a", "get a 1:22 | 3:3"},
+		{"class A {\n  static {\n    for (;;) {}\n  }\n  m() {}\n}", "3:5"},
+		{"class A {\n  m() {\n    do ; while (true)\n  }\n}\nnew A().m()", "m 3:5 | 6:9"},
+		{"[1].map(function spin() {\n  while (true) ;\n})", "spin 2:3 | map native | 1:5"},
+		{"function* g() {\n  for (;;) {}\n}\nfor (const x of g()) ;", "g 2:3 | 4:17"},
+		{"await null;\nconst f = async () => {\n  await null;\n  for (;;) {}\n}\nawait f()", "f 4:3"},
+		{"setTimeout(() => {\n  for (;;) {}\n}, 1)\nawait new Promise(() => {})", "2:3"},
+
+		// Loops that do more than to jump.
+		{"const o = {n: 0};\n\nfor (;;) {\n  o.n++;\n}", "3:1"},
+		{"let n = 0\nfor (const x of new Uint8Array(5e6))\n  n = x", "2:1"},
+		{"for (;;) {\n  try { throw 1 } catch {} }", "2:15"},
+		{"await null;\nfor (;;)\n  await null", "2:1"},
 	} {
-		vm := newVM(t, &recorder{}, Options{Deadline: time.Now().Add(30 * time.Millisecond)})
-		if _, err := vm.Run(test.body); !errors.Is(err, limits.ErrTimeout) {
-			t.Fatal(err)
-		}
-		if at := vm.Position(); !strings.Contains(at, test.want) {
+		if at := stoppedAt(t, test.body, Options{Limits: limits.Limits{Fuel: 20_000_000}}, time.Time{}); !strings.HasPrefix(at+" |", test.want+" |") {
 			t.Errorf("%q was stopped at %q, want %q", test.body, at, test.want)
 		}
 	}
+	const spin = "function spin() {\n  for (;;) {}\n}\n\nspin()"
+	if at := stoppedAt(t, spin, Options{}, time.Now().Add(100*time.Millisecond)); at != "spin 2:3 | 5:1" {
+		t.Errorf("a deadline stopped the cell at %q", at)
+	}
+}
+
+// stoppedAt runs a cell that does not end by itself and gives the frames in which it was stopped, in one line.
+func stoppedAt(t *testing.T, body string, o Options, deadline time.Time) string {
+	t.Helper()
+	vm := newVM(t, &recorder{}, o)
+	defer vm.Close()
+	vm.SetDeadline(deadline)
+	out, err := vm.Run(body)
+	for err == nil && out.State == guestabi.Pending { // a timer
+		out, err = vm.Settle(1, true, []byte("null"))
+	}
+	if !errors.Is(err, limits.ErrTimeout) && !errors.Is(err, limits.ErrFuel) {
+		t.Fatalf("%q ended %v %v", body, show(out), err)
+	}
+	return frames(vm.Position())
+}
+
+var frame = regexp.MustCompile(`(?m)^    at (?:<anonymous> )?(.*?)\((?:cell:)?(.*)\)\n`)
+
+// frames is a stack in one line.
+func frames(stack string) string {
+	return strings.TrimSuffix(frame.ReplaceAllString(stack, "$1$2 | "), " | ")
 }
 
 func TestSitesOfCalls(t *testing.T) {
