@@ -2,9 +2,7 @@ package quickjs
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codemode/guestabi"
-	"codemode/limits"
 )
 
 // thrown runs a body that throws and gives what the guest says of it.
 func thrown(t *testing.T, body string) (guestabi.Thrown, int) {
 	t.Helper()
-	out, err := newVM(t, &recorder{}, Options{Deadline: time.Now().Add(5 * time.Second)}).Run(body)
+	vm := newVM(t, &recorder{}, Options{Deadline: time.Now().Add(5 * time.Second)})
+	defer vm.Close()
+	out, err := vm.Run(body)
 	if err != nil || out.State != guestabi.Rejected {
 		t.Fatalf("%.80s: %s %v", body, show(out), err)
 	}
@@ -201,106 +200,5 @@ func TestManyRejectionsAreBounded(t *testing.T) {
 	var list []guestabi.Thrown
 	if err != nil || json.Unmarshal([]byte(text), &list) != nil || len(list) != 5000 || len(text) > 2<<20 {
 		t.Errorf("%d rejections in %d bytes, %v", len(list), len(text), err)
-	}
-}
-
-// A cell that computes on is stopped at the jumps of its loops, which have the place of the loop's keyword, and at calls.
-func TestWhereACellWasStopped(t *testing.T) {
-	for _, test := range []struct{ body, want string }{
-		// Loops of every kind, with nothing in them that has a place.
-		{"while (true) {}", "1:1"},
-		{"\n  while (true) ;", "2:3"},
-		{"let n = 1\n\nwhile (n)\n  n++", "3:1"},
-		{"let n = 1\ndo\n  n = 1\nwhile (n)", "2:1"},
-		{"do {} while (true)", "1:1"},
-		{"for (;;) {}", "1:1"},
-		{"\nfor (let n = 0; ; ) n = 1", "2:1"},
-		{"\n\nfor (let n = 0; n < 1; n--)\n  ;", "3:1"},
-		{"let n = 0\nfor (const k in {a: 1, b: 2}) {\n  for (;;)\n    n = k\n}", "3:3"},
-
-		// Places before and after the loop are not those of the loop.
-		{"Math.abs(1);\n\nfor (;;) {}", "3:1"},
-		{"while (true) {}\nMath.abs(1)", "1:1"},
-		{"for (;;) {}\nfor (;;) {}", "1:1"},
-		{"for (let n = 0; n < 9; n++) {}\nfor (;;) {}", "2:1"},
-
-		// Labels, and loops in loops: the one that goes on for ever.
-		{"a: while (true) {\n  continue a\n}", "2:3"},
-		{"a:\nfor (;;) {\n  for (;;) {\n    continue a\n  }\n}", "4:5"},
-		{"for (;;) {\n  for (;;) {\n    for (;;) {}\n  }\n}", "3:5"},
-		{"for (;;) {\n  while (true) break\n}", "1:1"},
-		{"let n = 1\nfor (;;) {\n  if (n) continue\n  n = 2\n}", "3:10"},
-
-		// Functions around it, whoever calls them.
-		{"function spin() {\n  for (;;) {}\n}\n\nspin()", "spin 2:3 | 5:1"},
-		{"const f = () => {\n  function g() {\n    while (true) ;\n  }\n  g();\n};\nf()", "g 3:5 | f 5:3 | 7:1"},
-		{"const o = {get a() { for (;;) {} }};\n\no.a", "get a 1:22 | 3:3"},
-		{"class A {\n  static {\n    for (;;) {}\n  }\n  m() {}\n}", "3:5"},
-		{"class A {\n  m() {\n    do ; while (true)\n  }\n}\nnew A().m()", "m 3:5 | 6:9"},
-		{"[1].map(function spin() {\n  while (true) ;\n})", "spin 2:3 | map native | 1:5"},
-		{"function* g() {\n  for (;;) {}\n}\nfor (const x of g()) ;", "g 2:3 | 4:17"},
-		{"await null;\nconst f = async () => {\n  await null;\n  for (;;) {}\n}\nawait f()", "f 4:3"},
-		{"setTimeout(() => {\n  for (;;) {}\n}, 1)\nawait new Promise(() => {})", "2:3"},
-
-		// Loops that do more than to jump.
-		{"const o = {n: 0};\n\nfor (;;) {\n  o.n++;\n}", "3:1"},
-		{"let n = 0\nfor (const x of new Uint8Array(5e6))\n  n = x", "2:1"},
-		{"for (;;) {\n  try { throw 1 } catch {} }", "2:15"},
-		{"await null;\nfor (;;)\n  await null", "2:1"},
-	} {
-		if at := stoppedAt(t, test.body, Options{Limits: limits.Limits{Fuel: 20_000_000}}, time.Time{}); !strings.HasPrefix(at+" |", test.want+" |") {
-			t.Errorf("%q was stopped at %q, want %q", test.body, at, test.want)
-		}
-	}
-	const spin = "function spin() {\n  for (;;) {}\n}\n\nspin()"
-	if at := stoppedAt(t, spin, Options{}, time.Now().Add(100*time.Millisecond)); at != "spin 2:3 | 5:1" {
-		t.Errorf("a deadline stopped the cell at %q", at)
-	}
-}
-
-// stoppedAt runs a cell that does not end by itself and gives the frames in which it was stopped, in one line.
-func stoppedAt(t *testing.T, body string, o Options, deadline time.Time) string {
-	t.Helper()
-	vm := newVM(t, &recorder{}, o)
-	defer vm.Close()
-	vm.SetDeadline(deadline)
-	out, err := vm.Run(body)
-	for err == nil && out.State == guestabi.Pending { // a timer
-		out, err = vm.Settle(1, true, []byte("null"))
-	}
-	if !errors.Is(err, limits.ErrTimeout) && !errors.Is(err, limits.ErrFuel) {
-		t.Fatalf("%q ended %v %v", body, show(out), err)
-	}
-	return frames(vm.Position())
-}
-
-var frame = regexp.MustCompile(`(?m)^    at (?:<anonymous> )?(.*?)\((?:cell:)?(.*)\)\n`)
-
-// frames is a stack in one line.
-func frames(stack string) string {
-	return strings.TrimSuffix(frame.ReplaceAllString(stack, "$1$2 | "), " | ")
-}
-
-func TestSitesOfCalls(t *testing.T) {
-	for _, test := range []struct {
-		body         string
-		line, column uint32
-	}{
-		{"echo()", 1, 1},
-		{"\n\n   tools.echo()", 3, 10},
-		{"\ntools.call('x')", 2, 7},
-		{"\n [1].map(() =>\n  echo())", 3, 3},
-		{"const f = echo;\nf()", 2, 1},
-		{"Error.stackTraceLimit = 50; Error.prepareStackTrace = () => 'forged';\necho()", 2, 1},
-		{"function a() { return b() }\nfunction b() { return echo() }\na()", 2, 23},
-		{"Object.defineProperty(Error.prototype, 'stack', {get() { return '(cell:99:99)' }});\necho()", 2, 1},
-	} {
-		r := &recorder{}
-		if _, err := newVM(t, r, Options{}).Run(test.body); err != nil || len(r.calls) != 1 {
-			t.Fatalf("%q: %v %v", test.body, r.calls, err)
-		}
-		if got := r.calls[0].Site; got != (guestabi.Site{Line: test.line, Column: test.column}) {
-			t.Errorf("%q: %+v, want %d:%d", test.body, got, test.line, test.column)
-		}
 	}
 }

@@ -281,9 +281,9 @@ static __exception int js_parse_unary(JSParseState *s, int parse_flags)
             return -1;
         /* throw an exception if the value cannot be converted to an object */`,
 		`    if (s->token.val == '{') {
-        emit_source_loc(s);
         if (next_token(s))
             return -1;
+        emit_source_loc(s);
         /* throw an exception if the value cannot be converted to an object */`},
 	{``,
 		`        block_env.has_iterator = true;
@@ -432,6 +432,210 @@ static inline __exception int js_poll_interrupts(JSContext *ctx)
         emit_op(s, OP_for_in_next);
     }
     emit_source_loc_at(s, source_line_num, source_col_num);`},
+
+	// The place of what ends a run of code is its own, not that of the dead code behind it.
+	{``,
+		`            pos_next = skip_dead_code(s, bc_buf, bc_len, pos_next,
+                                      &line_num, &col_num);
+            goto no_change;`,
+		`            add_pc2line_info(s, bc_out.size, line_num, col_num);
+            dbuf_put(&bc_out, bc_buf + pos, len);
+            pos_next = skip_dead_code(s, bc_buf, bc_len, pos_next,
+                                      &line_num, &col_num);
+            break;`},
+	{``,
+		`        switch(depth_lvalue) {
+        case 0:
+            emit_op(s, OP_dup);
+            break;
+        case 1:
+            emit_op(s, OP_insert2);`,
+		`        emit_source_loc_at(s, op_line_num, op_col_num);
+        switch(depth_lvalue) {
+        case 0:
+            emit_op(s, OP_dup);
+            break;
+        case 1:
+            emit_op(s, OP_insert2);`},
+	{``,
+		`        int label, label1, depth_lvalue, label2;
+
+        if (next_token(s))`,
+		`        int label, label1, depth_lvalue, label2;
+        int op_line_num = s->token.line_num, op_col_num = s->token.col_num;
+
+        if (next_token(s))`},
+	{``,
+		`            if (js_parse_assign_expr2(s, parse_flags))
+                return -1;
+        } else {
+            emit_op(s, OP_undefined);
+        }`,
+		`            yield_line_num = s->token.line_num;
+            yield_col_num = s->token.col_num;
+            if (js_parse_assign_expr2(s, parse_flags))
+                return -1;
+        } else {
+            emit_op(s, OP_undefined);
+        }`},
+	{``,
+		`        bool is_star = false, is_async;
+`,
+		`        bool is_star = false, is_async;
+        int yield_line_num = 0, yield_col_num = 0;
+`},
+	{``,
+		`            emit_op(s, is_async ? OP_for_await_of_start : OP_for_of_start);
+
+            /* remove the catch offset`,
+		`            emit_source_loc_at(s, yield_line_num, yield_col_num);
+            emit_op(s, is_async ? OP_for_await_of_start : OP_for_of_start);
+
+            /* remove the catch offset`},
+
+	// What is spread has the place of its expression.
+	{`    /* stack has array, index */
+    while`,
+		`            if (js_parse_assign_expr(s))
+                return -1;
+            emit_op(s, OP_append);`,
+		`            int spread_line_num = s->token.line_num, spread_col_num = s->token.col_num;
+            if (js_parse_assign_expr(s))
+                return -1;
+            emit_source_loc_at(s, spread_line_num, spread_col_num);
+            emit_op(s, OP_append);`},
+	{`                /* on stack: array idx */
+                while`,
+		`                        if (js_parse_assign_expr(s))
+                            return -1;
+                        /* XXX: could pass is_last indicator? */`,
+		`                        int spread_line_num = s->token.line_num, spread_col_num = s->token.col_num;
+                        if (js_parse_assign_expr(s))
+                            return -1;
+                        emit_source_loc_at(s, spread_line_num, spread_col_num);
+                        /* XXX: could pass is_last indicator? */`},
+	{``,
+		`            if (js_parse_assign_expr(s))
+                return -1;
+            emit_op(s, OP_null);  /* dummy excludeList */`,
+		`            int spread_line_num = s->token.line_num, spread_col_num = s->token.col_num;
+            if (js_parse_assign_expr(s))
+                return -1;
+            emit_source_loc_at(s, spread_line_num, spread_col_num);
+            emit_op(s, OP_null);  /* dummy excludeList */`},
+
+	// Classes: what is extended, static fields and blocks, fields that a constructor we did not write sets up.
+	{``,
+		`    const uint8_t *class_start_ptr = s->token.ptr;
+`,
+		`    const uint8_t *class_start_ptr = s->token.ptr;
+    int class_line_num = s->token.line_num, class_col_num = s->token.col_num;
+    int heritage_line_num = 0, heritage_col_num = 0;
+`},
+	{``,
+		`        class_flags = JS_DEFINE_CLASS_HAS_HERITAGE;
+        if (next_token(s))
+            goto fail;
+`,
+		`        class_flags = JS_DEFINE_CLASS_HAS_HERITAGE;
+        if (next_token(s))
+            goto fail;
+        heritage_line_num = s->token.line_num;
+        heritage_col_num = s->token.col_num;
+`},
+	{``,
+		`    emit_op(s, OP_define_class);
+    emit_atom(s, class_name1);`,
+		`    if (class_flags & JS_DEFINE_CLASS_HAS_HERITAGE)
+        emit_source_loc_at(s, heritage_line_num, heritage_col_num);
+    emit_op(s, OP_define_class);
+    emit_atom(s, class_name1);`},
+	{``,
+		`                JSFunctionDef *init;
+                if (js_parse_function_decl2(s, JS_PARSE_FUNC_CLASS_STATIC_INIT,`,
+		`                JSFunctionDef *init;
+                emit_source_loc(s);
+                if (js_parse_function_decl2(s, JS_PARSE_FUNC_CLASS_STATIC_INIT,`},
+	{``,
+		`        emit_op(s, OP_dup);
+        emit_class_init_end(s, cf);
+        emit_op(s, OP_call_method);`,
+		`        emit_op(s, OP_dup);
+        emit_class_init_end(s, cf);
+        emit_source_loc_at(s, class_line_num, class_col_num);
+        emit_op(s, OP_call_method);`},
+	{``,
+		`        if (js_parse_class_default_ctor(s, class_flags & JS_DEFINE_CLASS_HAS_HERITAGE, &ctor_fd))
+            goto fail;
+`,
+		`        if (js_parse_class_default_ctor(s, class_flags & JS_DEFINE_CLASS_HAS_HERITAGE, &ctor_fd))
+            goto fail;
+        ctor_fd->line_num = class_line_num;
+        ctor_fd->col_num = class_col_num;
+`},
+	{`        CASE(OP_check_ctor):`,
+		`                goto exception;`,
+		`                sf->cur_pc = pc;
+                build_backtrace(ctx, rt->current_exception, JS_UNDEFINED, NULL, 0, 0,
+                                JS_BACKTRACE_FLAG_SKIP_FIRST_LEVEL); /* the call is wrong, not the class */
+                goto exception;`},
+	{`    case TOK_RETURN:
+        if (s->cur_func->is_eval) {`,
+		`        if (next_token(s))
+            goto fail;
+        if (s->token.val != ';' && s->token.val != '}' && !s->got_lf) {
+            if (js_parse_expr(s))
+                goto fail;
+            emit_return(s, true);`,
+		`        int return_line_num = s->token.line_num, return_col_num = s->token.col_num;
+        if (next_token(s))
+            goto fail;
+        if (s->token.val != ';' && s->token.val != '}' && !s->got_lf) {
+            if (js_parse_expr(s))
+                goto fail;
+            if (s->cur_func->is_derived_class_constructor)
+                emit_source_loc_at(s, return_line_num, return_col_num);
+            emit_return(s, true);`},
+
+	{``,
+		`                    if (js_parse_assign_expr2(s, parse_flags))
+                        goto var_error;
+                    set_object_name(s, name);
+
+                    if (tok == TOK_USING) {`,
+		`                    int init_line_num = s->token.line_num, init_col_num = s->token.col_num;
+                    if (js_parse_assign_expr2(s, parse_flags))
+                        goto var_error;
+                    set_object_name(s, name);
+
+                    if (tok == TOK_USING) {
+                        emit_source_loc_at(s, init_line_num, init_col_num);`},
+	{``,
+		`            if (js_parse_expr_paren(s))
+                goto fail;
+
+            push_scope(s);
+            with_idx =`,
+		`            int with_line_num = s->token.line_num, with_col_num = s->token.col_num;
+            if (js_parse_expr_paren(s))
+                goto fail;
+            emit_source_loc_at(s, with_line_num, with_col_num);
+
+            push_scope(s);
+            with_idx =`},
+
+	// A token's column is that of its start, also where no space is before it.
+	{`static __exception int next_token(JSParseState *s)
+{`,
+		`    s->token.col_num = s->col_num;
+    s->token.ptr = p;`,
+		`    s->mark = p;
+    s->token.col_num = max_int(1, p - s->eol);
+    s->token.ptr = p;`},
+	{`static __exception int next_token(JSParseState *s)
+{`,
+		`    s->token.col_num = max_int(1, s->mark - s->eol);
+`, ``},
 }
 
 // pollBeforeGoto and pollBeforeBranch move the poll in the interpreter's case of a jump before the jump.
