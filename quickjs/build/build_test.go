@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +68,34 @@ func TestDataSection(t *testing.T) {
 	}
 	if _, segments := dataSection(make([]byte, wasmPage)); segments != 0 {
 		t.Errorf("%d segments of nothing", segments)
+	}
+}
+
+// Every edit finds its place in the engine that codemode is tested with.
+func TestEngineIsEdited(t *testing.T) {
+	src, err := findSource()
+	if err != nil {
+		t.Skip("the engine's source is not here: ", err)
+	}
+	if !tested(src.version) {
+		t.Skipf("QuickJS-NG %s", src.version)
+	}
+	text, err := os.ReadFile(filepath.Join(src.dir, engineFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range editSets { // each stands alone
+		if _, err := apply(editSets[i].edits, string(text)); err != nil {
+			t.Errorf("%s: %v", editSets[i].without, err)
+		}
+	}
+	edited := string(text)
+	for _, set := range editSets {
+		if edited, err = apply(set.edits, edited); err != nil {
+			t.Fatalf("%s: %v", set.without, err)
+		}
+	}
+	if _, err := apply(classEdits, strings.ReplaceAll(string(text), "js_parse_class", "parse_class")); err == nil {
+		t.Error("an engine without an anchor was edited")
 	}
 }

@@ -1,52 +1,9 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-)
-
 // QuickJS-NG notes a place in the source only at some of the operations that can throw, and for a call at its first
-// argument: an error is then reported on a wrong line, or on none, and so is a loop that is stopped. These edits note a
-// place before every property and element access, call, operator, assignment, destructuring and for-of, and at the jumps
-// of loops. They add or move calls of emit_source_loc_at, and polls, and change no opcode, so that values and speed stay as
-// they are. RATIONALE.md has the figures.
-//
-// The edits are anchored in the source text. Where an anchor is not there once, which another version of the engine may
-// bring, none is made: the engine works the same then, with its own places.
-
-// edit replaces old, which must be there once; where after is given, the first old behind that.
-type edit struct{ after, old, new string }
-
-// editSets are made each on its own: as a whole, or not at all.
-var editSets = []struct {
-	edits   []edit
-	without string // what a guest lacks where they cannot be made
-}{
-	{placeEdits, "positions in errors will be less exact"},
-	{stackEdits, "errors and calls will be slower"},
-	{stringEdits, "long strings will be slower"},
-}
-
-// apply makes edits in quickjs.c. The error says which anchor is not there.
-func apply(edits []edit, source string) (string, error) {
-	for i, e := range edits {
-		start := 0
-		if e.after != "" {
-			if start = strings.Index(source, e.after); start < 0 {
-				return "", fmt.Errorf("edit %d: its function is not there", i+1)
-			}
-		} else if n := strings.Count(source, e.old); n != 1 {
-			return "", fmt.Errorf("edit %d: its anchor is there %d times", i+1, n)
-		}
-		at := strings.Index(source[start:], e.old)
-		if at < 0 {
-			return "", fmt.Errorf("edit %d: its anchor is not there", i+1)
-		}
-		source = source[:start+at] + e.new + source[start+at+len(e.old):]
-	}
-	return source, nil
-}
-
+// argument: an error is then reported on a wrong line, or on none. These edits note a place before every property and
+// element access, call, operator, assignment, destructuring, spread and for-of. They add or move calls of
+// emit_source_loc_at and change no opcode, so that values and speed stay as they are. RATIONALE.md has the figures.
 var placeEdits = []edit{
 	{``,
 		`    bool accept_lparen = (parse_flags & PF_POSTFIX_CALL) != 0;
@@ -266,6 +223,14 @@ static __exception int js_parse_unary(JSParseState *s, int parse_flags)
         if (is_async)
             emit_op(s, OP_for_await_of_start);`},
 	{``,
+		`        emit_op(s, OP_for_in_start);`,
+		`        emit_source_loc_at(s, of_line_num, of_col_num);
+        emit_op(s, OP_for_in_start);`},
+	{``,
+		`        emit_op(s, OP_for_in_next);`,
+		`        emit_source_loc_at(s, of_line_num, of_col_num);
+        emit_op(s, OP_for_in_next);`},
+	{``,
 		`    emit_label(s, label_cont);
     if (is_for_of) {
         if (is_async) {
@@ -297,152 +262,6 @@ static __exception int js_parse_unary(JSParseState *s, int parse_flags)
 		`            /* shortcut for x: x */
             emit_source_loc_at(s, start_line, start_col);
             emit_op(s, OP_scope_get_var);`},
-	// The engine polls for its end after it has jumped, when its pc is elsewhere, and before a call has a frame: it polls
-	// before it jumps, notes where, for what is stopped without a poll, and leaves what has no frame to the next poll.
-	{``,
-		`static inline __exception int js_poll_interrupts(JSContext *ctx)
-{`,
-		`#define js_poll_before_jump() do { \
-        if (unlikely(--ctx->interrupt_counter <= 0)) { \
-            sf->cur_pc = pc; \
-            if (__js_poll_interrupts(ctx)) \
-                goto exception; \
-        } \
-    } while (0)
-
-static inline __exception int js_poll_interrupts(JSContext *ctx)
-{`},
-	{``,
-		`    if (js_poll_interrupts(caller_ctx))
-        return JS_EXCEPTION;
-    if (unlikely(JS_VALUE_GET_TAG(func_obj) != JS_TAG_OBJECT)) {
-        if (flags & JS_CALL_FLAG_GENERATOR) {
-`,
-		`    if (unlikely(--caller_ctx->interrupt_counter <= 0)
-    &&  rt->current_stack_frame && !(flags & JS_CALL_FLAG_GENERATOR)
-    &&  __js_poll_interrupts(caller_ctx))
-        return JS_EXCEPTION;
-    if (unlikely(JS_VALUE_GET_TAG(func_obj) != JS_TAG_OBJECT)) {
-        if (flags & JS_CALL_FLAG_GENERATOR) {
-            caller_ctx->interrupt_counter -= 10; /* an await costs more than a branch */
-`},
-	{``,
-		` exception:
-    if (needs_backtrace(rt->current_exception)
-`,
-		` exception:
-    ctx->interrupt_counter -= 100; /* and a stack much more */
-    if (needs_backtrace(rt->current_exception)
-`},
-	pollBeforeGoto("goto", "(int32_t)get_u32(pc)"),
-	pollBeforeGoto("goto16", "(int16_t)get_u16(pc)"),
-	pollBeforeGoto("goto8", "(int8_t)pc[0]"),
-	pollBeforeBranch("if_true", "res", "(int32_t)get_u32(pc - 4) - 4"),
-	pollBeforeBranch("if_false", "!res", "(int32_t)get_u32(pc - 4) - 4"),
-	pollBeforeBranch("if_true8", "res", "(int8_t)pc[-1] - 1"),
-	pollBeforeBranch("if_false8", "!res", "(int8_t)pc[-1] - 1"),
-
-	// The jumps of a loop, an if, a break and a continue have the place of their keyword.
-	{`    case TOK_IF:
-        {`,
-		`            if (next_token(s))
-                goto fail;
-`,
-		`            int if_line_num = s->token.line_num, if_col_num = s->token.col_num;
-            if (next_token(s))
-                goto fail;
-`},
-	{`    case TOK_IF:
-        {`,
-		`            label1 = emit_goto(s, OP_if_false, -1);`,
-		`            emit_source_loc_at(s, if_line_num, if_col_num);
-            label1 = emit_goto(s, OP_if_false, -1);`},
-	{`    case TOK_WHILE:
-        {`,
-		`            if (next_token(s))
-                goto fail;
-`,
-		`            int loop_line_num = s->token.line_num, loop_col_num = s->token.col_num;
-            if (next_token(s))
-                goto fail;
-`},
-	{`    case TOK_WHILE:
-        {`,
-		`            emit_goto(s, OP_if_false, label_break);
-
-            if (js_parse_statement(s))
-                goto fail;
-            emit_goto(s, OP_goto, label_cont);`,
-		`            emit_source_loc_at(s, loop_line_num, loop_col_num);
-            emit_goto(s, OP_if_false, label_break);
-
-            if (js_parse_statement(s))
-                goto fail;
-            emit_source_loc_at(s, loop_line_num, loop_col_num);
-            emit_goto(s, OP_goto, label_cont);`},
-	{`    case TOK_DO:
-        {`,
-		`            if (next_token(s))
-                goto fail;
-`,
-		`            int loop_line_num = s->token.line_num, loop_col_num = s->token.col_num;
-            if (next_token(s))
-                goto fail;
-`},
-	{`    case TOK_DO:
-        {`,
-		`            emit_goto(s, OP_if_true, label1);`,
-		`            emit_source_loc_at(s, loop_line_num, loop_col_num);
-            emit_goto(s, OP_if_true, label1);`},
-	{``,
-		`            int is_cont = s->token.val - TOK_BREAK;
-            int label;
-`,
-		`            int is_cont = s->token.val - TOK_BREAK;
-            int label;
-
-            emit_source_loc(s);
-`},
-	{`            /* test expression */
-            if (s->token.val == ';') {`,
-		`                emit_goto(s, OP_if_false, label_break);`,
-		`                emit_source_loc_at(s, source_line_num, source_col_num);
-                emit_goto(s, OP_if_false, label_break);`},
-	{``,
-		`                if (label_test != label_body)
-                    emit_goto(s, OP_goto, label_test);`,
-		`                if (label_test != label_body) {
-                    emit_source_loc_at(s, source_line_num, source_col_num);
-                    emit_goto(s, OP_goto, label_test);
-                }`},
-	{`            if (label_test != label_body && label_cont != label_test) {`,
-		`            } else {
-                emit_goto(s, OP_goto, label_cont);`,
-		`            } else {
-                emit_source_loc_at(s, source_line_num, source_col_num);
-                emit_goto(s, OP_goto, label_cont);`},
-	{``,
-		`        emit_op(s, OP_for_in_start);`,
-		`        emit_source_loc_at(s, of_line_num, of_col_num);
-        emit_op(s, OP_for_in_start);`},
-	{``,
-		`        emit_op(s, OP_for_in_next);
-    }`,
-		`        emit_source_loc_at(s, of_line_num, of_col_num);
-        emit_op(s, OP_for_in_next);
-    }
-    emit_source_loc_at(s, source_line_num, source_col_num);`},
-
-	// The place of what ends a run of code is its own, not that of the dead code behind it.
-	{``,
-		`            pos_next = skip_dead_code(s, bc_buf, bc_len, pos_next,
-                                      &line_num, &col_num);
-            goto no_change;`,
-		`            add_pc2line_info(s, bc_out.size, line_num, col_num);
-            dbuf_put(&bc_out, bc_buf + pos, len);
-            pos_next = skip_dead_code(s, bc_buf, bc_len, pos_next,
-                                      &line_num, &col_num);
-            break;`},
 	{``,
 		`        switch(depth_lvalue) {
         case 0:
@@ -523,8 +342,36 @@ static inline __exception int js_poll_interrupts(JSContext *ctx)
                 return -1;
             emit_source_loc_at(s, spread_line_num, spread_col_num);
             emit_op(s, OP_null);  /* dummy excludeList */`},
+	{``,
+		`                    if (js_parse_assign_expr2(s, parse_flags))
+                        goto var_error;
+                    set_object_name(s, name);
 
-	// Classes: what is extended, static fields and blocks, fields that a constructor we did not write sets up.
+                    if (tok == TOK_USING) {`,
+		`                    int init_line_num = s->token.line_num, init_col_num = s->token.col_num;
+                    if (js_parse_assign_expr2(s, parse_flags))
+                        goto var_error;
+                    set_object_name(s, name);
+
+                    if (tok == TOK_USING) {
+                        emit_source_loc_at(s, init_line_num, init_col_num);`},
+	{``,
+		`            if (js_parse_expr_paren(s))
+                goto fail;
+
+            push_scope(s);
+            with_idx =`,
+		`            int with_line_num = s->token.line_num, with_col_num = s->token.col_num;
+            if (js_parse_expr_paren(s))
+                goto fail;
+            emit_source_loc_at(s, with_line_num, with_col_num);
+
+            push_scope(s);
+            with_idx =`},
+}
+
+// Classes: what is extended, static fields and blocks, what a constructor does that nobody wrote, and what one returns.
+var classEdits = []edit{
 	{``,
 		`    const uint8_t *class_start_ptr = s->token.ptr;
 `,
@@ -596,68 +443,4 @@ static inline __exception int js_poll_interrupts(JSContext *ctx)
             if (s->cur_func->is_derived_class_constructor)
                 emit_source_loc_at(s, return_line_num, return_col_num);
             emit_return(s, true);`},
-
-	{``,
-		`                    if (js_parse_assign_expr2(s, parse_flags))
-                        goto var_error;
-                    set_object_name(s, name);
-
-                    if (tok == TOK_USING) {`,
-		`                    int init_line_num = s->token.line_num, init_col_num = s->token.col_num;
-                    if (js_parse_assign_expr2(s, parse_flags))
-                        goto var_error;
-                    set_object_name(s, name);
-
-                    if (tok == TOK_USING) {
-                        emit_source_loc_at(s, init_line_num, init_col_num);`},
-	{``,
-		`            if (js_parse_expr_paren(s))
-                goto fail;
-
-            push_scope(s);
-            with_idx =`,
-		`            int with_line_num = s->token.line_num, with_col_num = s->token.col_num;
-            if (js_parse_expr_paren(s))
-                goto fail;
-            emit_source_loc_at(s, with_line_num, with_col_num);
-
-            push_scope(s);
-            with_idx =`},
-
-	// A token's column is that of its start, also where no space is before it.
-	{`static __exception int next_token(JSParseState *s)
-{`,
-		`    s->token.col_num = s->col_num;
-    s->token.ptr = p;`,
-		`    s->mark = p;
-    s->token.col_num = max_int(1, p - s->eol);
-    s->token.ptr = p;`},
-	{`static __exception int next_token(JSParseState *s)
-{`,
-		`    s->token.col_num = max_int(1, s->mark - s->eol);
-`, ``},
-}
-
-// pollBeforeGoto and pollBeforeBranch move the poll in the interpreter's case of a jump before the jump.
-func pollBeforeGoto(op, distance string) edit {
-	head := fmt.Sprintf("        CASE(OP_%s):\n", op)
-	return edit{"", head + fmt.Sprintf(`            pc += %s;
-            if (unlikely(js_poll_interrupts(ctx)))
-                goto exception;
-`, distance), head + fmt.Sprintf(`            js_poll_before_jump();
-            pc += %s;
-`, distance)}
-}
-
-func pollBeforeBranch(op, condition, distance string) edit {
-	return edit{fmt.Sprintf("        CASE(OP_%s):\n", op), fmt.Sprintf(`                if (%s) {
-                    pc += %s;
-                }
-                if (unlikely(js_poll_interrupts(ctx)))
-                    goto exception;
-`, condition, distance), fmt.Sprintf(`                js_poll_before_jump();
-                if (%s) {
-                    pc += %s;
-                }
-`, condition, distance)}
 }
