@@ -175,9 +175,11 @@ func transformOptions(loader api.Loader, text string) api.TransformOptions {
 		SourcesContent: api.SourcesContentExclude,
 		Charset:        api.CharsetUTF8,
 		LegalComments:  api.LegalCommentsNone,
-		Platform:       api.PlatformNeutral,
-		LogLevel:       api.LogLevelSilent,
-		KeepNames:      strings.Contains(text, "@"), // lowering decorators may rename a class
+		// keepLayout breaks lines where the source does.
+		MinifyWhitespace: true,
+		Platform:         api.PlatformNeutral,
+		LogLevel:         api.LogLevelSilent,
+		KeepNames:        strings.Contains(text, "@"), // lowering decorators may rename a class
 	}
 }
 
@@ -188,26 +190,26 @@ func (a *attempt) transform(text string, loader api.Loader, layers []layer) (*co
 		name += "_"
 	}
 	head := "async function " + name + "() {"
-	input := head + "\n" + text + "\n}\n"
+	input, inputFrom := head+"\n"+text+"\n}\n", len(head)+1
 	r := api.Transform(input, transformOptions(loader, text))
 	if len(r.Errors) > 0 {
 		return nil, a.esbuildError(r.Errors[0], text, 1, layers)
 	}
 	code := string(r.Code)
+	head = "async function " + name + "(){"
 	start := strings.Index(code, head)
 	end := strings.LastIndexByte(code, '}')
 	if start < 0 || end < start {
 		return nil, &Error{Kind: KindSyntax, Message: "The text must be the body of one function, complete in itself"}
 	}
-	inner := start + len(head)
+	back := &sourceMap{
+		json: r.Map, output: code, outputFrom: start + len(head), outputTo: end,
+		input: input, inputFrom: inputFrom, inputTo: inputFrom + len(text),
+	}
+	inner := back.keepLayout(0)
 	return &compiled{
-		text:    code[inner:end],
-		helpers: code[:start],
-		strict:  strings.HasPrefix(strings.TrimSpace(code[inner:end]), `"use strict"`),
-		back: &sourceMap{
-			json: r.Map, output: code, outputFrom: inner, outputTo: end,
-			input: input, inputFrom: len(head) + 1, inputTo: len(head) + 1 + len(text),
-		},
+		text: inner, helpers: code[:start], back: back,
+		strict: strings.HasPrefix(strings.TrimSpace(inner), `"use strict"`),
 	}, nil
 }
 
@@ -219,8 +221,8 @@ func (a *attempt) transformNamespace(ns span) (string, layer, *Error) {
 		shift := anchorLayer{{out: 0, in: ns.at}}
 		return "", nil, a.esbuildError(r.Errors[0], text, 0, []layer{shift})
 	}
-	code := string(r.Code)
-	return code, &sourceMap{json: r.Map, output: code, outputTo: len(code), input: text, inputTo: len(text)}, nil
+	back := &sourceMap{json: r.Map, output: string(r.Code), outputTo: len(r.Code), input: text, inputTo: len(text)}
+	return back.keepLayout(int(ns.at) - lastLineStart(a.text[:ns.at])), back, nil
 }
 
 // esbuildError turns esbuild's message into an Error. text began skip lines into what esbuild was given.
@@ -255,4 +257,10 @@ func plainMessage(s string) string {
 		return "The source cannot be read"
 	}
 	return s
+}
+
+// lastLineStart is where the last line of a text begins.
+func lastLineStart(text string) int {
+	starts := lineStarts(text)
+	return int(starts[len(starts)-1])
 }

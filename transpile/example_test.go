@@ -36,8 +36,8 @@ func ExampleCell_Position() {
 		fmt.Println(err)
 		return
 	}
-	// The engine reports that something was thrown on line 7 of Body. This leads back:
-	if at, ok := cell.Position(7, 5); ok {
+	// The engine reports that something was thrown in line 2 of Body. This leads back:
+	if at, ok := cell.Position(2, 30); ok {
 		fmt.Println(cell.Locate(at).Caret())
 	}
 	// Output:

@@ -80,11 +80,13 @@ func expectCompiled(t *testing.T, source string, pieces ...string) {
 		t.Errorf("Prepare(%q): language %s", source, cell.Language)
 	}
 	for _, piece := range pieces {
-		if !strings.Contains(squeeze(cell.Body), piece) {
+		if !strings.Contains(spaceless(cell.Body), spaceless(piece)) { // esbuild's text is laid out as the source is
 			t.Errorf("body of %q has no %q:\n%s", source, piece, cell.Body)
 		}
 	}
 }
+
+func spaceless(s string) string { return strings.Join(strings.Fields(s), "") }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 

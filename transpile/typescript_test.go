@@ -116,9 +116,9 @@ func TestTypeScriptThatRuns(t *testing.T) {
 		{"enum A { B = 'x'.length }", []string{`A2[A2["B"] = `}},
 		{"enum A { B } enum A { C = 1 }", []string{`A2[A2["C"] = 1] = "C"`}},
 		{"namespace A { export const b = 1; const c = 2 }\nawait A.b; return 1", []string{"var A;", "A2.b = 1", "const c = 2", "await A.b;", "return 1"}},
-		{"namespace A.B { export function c(): number { return 1 } }", []string{"(A2) =>", "B2.c = c"}},
+		{"namespace A.B { export function c(): number { return 1 } }", []string{"(A2=>", "B2.c = c"}},
 		{"module A { export let b = 1 }", []string{"A2.b = 1"}},
-		{"class A { constructor(private a: B, readonly c = 1) {} }", []string{"this.a = a;", "this.c = c;"}},
+		{"class A { constructor(private a: B, readonly c = 1) {} }", []string{"this.a = a;", "this.c = c"}},
 		{"function dec(a: any, b: any) {}\n@dec class A { @dec b() {} }", []string{"__decorat", "A"}},
 		{"class A { accessor b = 1 }", []string{"get b()", "set b("}},
 		{"import A = B.C; A.d", []string{"const A = B.C; A.d"}},
@@ -126,7 +126,7 @@ func TestTypeScriptThatRuns(t *testing.T) {
 		{"export enum A { B = 1 + 1 } export default A", []string{"return A"}},
 		{"a as number * 2", []string{"a * 2"}},
 		{"a + b as number * 2", []string{"(a + b) * 2"}},
-		{"return <\n  T\n>(a: T) => a", []string{"return (a) => a"}},
+		{"return <\n  T\n>(a: T) => a", []string{"return a => a"}},
 	} {
 		expectCompiled(t, c.source, c.pieces...)
 	}
