@@ -21,7 +21,8 @@ import (
 // standard output is the value as JSON (nothing is null). An exit status other than 0 fails the call with the end of
 // its standard error. It runs in its own process group, which is killed when the call is cancelled or times out.
 type Program struct {
-	// Argv is the program and its arguments; no shell is involved. A program without a slash is looked up in PATH.
+	// Argv is the program and its arguments; no shell is involved. A program without a slash is looked up in PATH, a
+	// relative one with a slash in Cwd.
 	Argv []string `json:"argv"`
 	// Cwd is where it runs, relative to the tools file's folder. Default: that folder.
 	Cwd string `json:"cwd"`
@@ -136,7 +137,7 @@ func (p *Program) run(ctx context.Context, tool, dir string, input json.RawMessa
 		return &Result{}, nil
 	}
 	if !json.Valid(out) {
-		return fail("its program wrote something that is not one JSON value (%d bytes).", len(out))
+		return fail("its program wrote something that is not one JSON value (%d bytes); print JSON, a text in quotes.", len(out))
 	}
 	return &Result{Value: out}, nil
 }

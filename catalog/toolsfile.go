@@ -67,10 +67,11 @@ type FileError struct {
 //	error         {"message", "code"?, "data"?}: every call fails with it. code defaults to tool_error
 //	run           a program, see [Program]
 //
-// Each tool has exactly one of reply, error and run. Unknown fields are refused with the nearest known name. A tool
+// Each tool has exactly one of reply, error and run. An unknown field is refused with the place where it belongs or the
+// nearest known name. A tool
 // that is wrong is left out with a [Problem] that names it; the error is for a file that cannot be read at all: not
-// there, over 64 MiB, not JSON (with line and column), not a list of tools. Relative paths in run are relative to the
-// folder of the file.
+// there, over 64 MiB, not JSON (with line and column), not a list of tools. A relative cwd is relative to the folder of the
+// file; a program with a slash, such as ./sum, to cwd where that is set, and to the folder of the file where it is not.
 func LoadFile(path string) ([]Tool, []Problem, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -101,7 +102,7 @@ func ParseFile(data []byte, dir string) ([]Tool, []Problem, error) {
 	var problems []Problem
 	for i, raw := range list {
 		var ft FileTool
-		err := decodeStrict(raw, &ft)
+		err := decodeTool(raw, &ft)
 		var t Tool
 		if err == nil {
 			t, err = ft.tool(dir)
@@ -167,34 +168,105 @@ func located(data []byte, err error) error {
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
-// decodeStrict decodes one JSON object and refuses unknown fields with the nearest known one.
-func decodeStrict(raw json.RawMessage, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
-	if err == nil {
-		return nil
-	}
+// decodeTool decodes one tool, and says where a field belongs that is not where it should be.
+func decodeTool(raw json.RawMessage, ft *FileTool) error {
+	err := json.Unmarshal(raw, ft)
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
 		where := mismatch.Field
-		if where == "" {
+		switch {
+		case where == "":
 			return fmt.Errorf("it is a JSON %s, not an object", mismatch.Value)
+		case fileForms[where] != "":
+			return fmt.Errorf("%s is a JSON %s; write %s as %s", where, mismatch.Value, where, fileForms[where])
 		}
 		return fmt.Errorf("%s is a JSON %s, which does not fit", where, mismatch.Value)
 	}
-	if field, ok := strings.CutPrefix(err.Error(), `json: unknown field "`); ok {
-		field = strings.TrimSuffix(field, `"`)
-		if near := nearestOf(field, fileFields); near != "" {
-			return fmt.Errorf("it has an unknown field %s; did you mean %s?", printable(field), near)
-		}
-		return fmt.Errorf("it has an unknown field %s; the fields are %s", printable(field), strings.Join(fileFields, ", "))
+	if err != nil {
+		return err
 	}
-	return err
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &fields) // it is an object, or null, which has no fields
+	for _, level := range fileLevels {
+		object := fields
+		if level.in != "" {
+			object = nil
+			_ = json.Unmarshal(fieldOf(fields, level.in), &object)
+		}
+		for _, name := range sortedKeys(object) {
+			if !isField(name, level.fields) {
+				return strayField(name, object[name], level)
+			}
+		}
+	}
+	return nil
 }
 
-var fileFields = strings.Fields("name label description owner source inputSchema outputSchema sequential lane replaySafe " +
-	"directOnly untrusted delayMs reply error run message code data argv cwd env inheritEnv timeoutMs maxOutputBytes")
+// fileLevel is an object of a tools file: the tool, or the field of it that is named.
+type fileLevel struct {
+	in     string
+	fields []string
+}
+
+var fileLevels = []fileLevel{
+	{"", strings.Fields("name label description owner source inputSchema outputSchema sequential lane replaySafe directOnly untrusted delayMs reply error run")},
+	{"error", strings.Fields("message code data")},
+	{"run", strings.Fields("argv cwd env inheritEnv timeoutMs maxOutputBytes")},
+}
+
+// fileForms is how fields are written that are often written in another way.
+var fileForms = map[string]string{
+	"run":            `{"argv": ["program", "argument"]}`,
+	"run.argv":       `a list, ["program", "argument"]`,
+	"run.env":        `{"NAME": "text"}`,
+	"run.inheritEnv": `a list, ["NAME"]`,
+	"error":          `{"message": "what went wrong"}`,
+}
+
+// isField matches as encoding/json does, whatever the case.
+func isField(name string, fields []string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, name) })
+}
+
+func fieldOf(object map[string]json.RawMessage, name string) json.RawMessage {
+	for _, key := range sortedKeys(object) {
+		if strings.EqualFold(key, name) {
+			return object[key]
+		}
+	}
+	return nil
+}
+
+// strayField is the error for a field that its level does not have: where it goes, or what may have been meant.
+func strayField(name string, value json.RawMessage, level fileLevel) error {
+	for _, other := range fileLevels {
+		switch {
+		case !isField(name, other.fields):
+		case other.in == "":
+			return fmt.Errorf("%s goes beside %s, not inside it", name, level.in)
+		default:
+			var short bytes.Buffer
+			if json.Compact(&short, value) != nil || short.Len() > 80 {
+				short.Reset()
+				short.WriteString("…")
+			}
+			return fmt.Errorf(`%s goes inside %s: {"%s": {"%s": %s}}`, name, other.in, other.in, name, &short)
+		}
+	}
+	if near := nearestOf(name, level.fields); near != "" {
+		return fmt.Errorf("it has an unknown field %s; did you mean %s?", printable(name), near)
+	}
+	for _, other := range fileLevels[1:] {
+		if near := nearestOf(name, other.fields); near != "" {
+			return fmt.Errorf("it has an unknown field %s; did you mean %s, inside %s?", printable(name), near, other.in)
+		}
+	}
+	where := "it"
+	if level.in != "" {
+		where = level.in
+	}
+	return fmt.Errorf("%s has an unknown field %s; the fields are %s", where, printable(name), strings.Join(level.fields, ", "))
+}
 
 // nearestOf returns the candidate most like name, or "" when none is.
 func nearestOf(name string, candidates []string) string {
