@@ -34,7 +34,8 @@ type Catalog struct {
 	mu         sync.Mutex
 	records    map[string]*record // by id
 	namespaces map[string]*namespace
-	scope      int // which run of unbroken appends this is, see Snapshot.Scope
+	expected   map[string]bool // MCP servers, see ExpectServers
+	scope      int             // which run of unbroken appends this is, see Snapshot.Scope
 	published  atomic.Pointer[Snapshot]
 }
 
@@ -138,6 +139,20 @@ func (c *Catalog) RemoveOwner(owner string) int {
 	return removed
 }
 
+// ExpectServers names MCP servers, as in [MCPTool].Server, that tools may come from later. While one has none, a cell that
+// looks for it is told that it is not available now, and not that there is no such server.
+func (c *Catalog) ExpectServers(names ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.expected == nil {
+		c.expected = map[string]bool{}
+	}
+	for _, name := range names {
+		c.expected[name] = true
+	}
+	c.published.Store(nil)
+}
+
 // Holds reports whether e is still what the catalog has under its id. A host that queued a call asks before it runs.
 func (c *Catalog) Holds(e *Entry) bool {
 	c.mu.Lock()
@@ -170,6 +185,7 @@ func (c *Catalog) Snapshot() *Snapshot {
 		s.namespaces = append(s.namespaces, ns)
 	}
 	slices.SortFunc(s.namespaces, func(a, b *namespace) int { return cmp.Compare(a.spec.ID, b.spec.ID) })
+	s.expected = sortedKeys(c.expected)
 	s.all = &projection{snap: s}
 	c.published.Store(s)
 	return s

@@ -43,6 +43,9 @@ func (v *View) Unknown(name string, surface Surface) *Error {
 		b.WriteString(" Find tools with catalog.search(query) and call the handle, or the global of its callableName.")
 	} else {
 		b.WriteString(" Find tools with tools.search(query), look at one with tools.describe, and use its exact id or name.")
+		if len(v.mcpServers()) > 0 {
+			b.WriteString(" Tools of MCP servers are not among them: find those with catalog.search(query) and call the handle, or MCP.<server>.<tool>(input).")
+		}
 	}
 	return &Error{Code: CodeInvalidInput, Message: b.String(), Nearest: near}
 }

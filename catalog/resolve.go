@@ -76,6 +76,30 @@ func (v *View) Children(path string) []string {
 	return names
 }
 
+// MissingServers returns the expected MCP servers that the catalog has no tool of, sorted, each as it would be called
+// below MCP. A server that only the policy hides is not missing.
+func (v *View) MissingServers() []string {
+	there := map[string]bool{}
+	for _, r := range v.proj.snap.records {
+		if r.tool.MCP != nil {
+			there[r.tool.MCP.Server] = true
+		}
+	}
+	for _, e := range v.proj.snap.direct {
+		if m := e.rec.tool.MCP; m != nil {
+			there[m.Server] = true
+		}
+	}
+	var missing []string
+	for _, name := range v.proj.snap.expected {
+		if !there[name] {
+			missing = append(missing, uniqueIdentifier(name, "server", func(string) bool { return false }))
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
 func (v *View) resolveMCP(path, rest string) (Node, bool) {
 	servers := v.mcpServers()
 	if len(servers) == 0 {

@@ -14,6 +14,7 @@ type Snapshot struct {
 	records    []*record // sorted by id, without direct-only tools
 	direct     []*Entry
 	namespaces []*namespace
+	expected   []string    // MCP servers, sorted
 	all        *projection // of the nil policy
 	byPolicy   projectionCache
 	lexicon    lexicon

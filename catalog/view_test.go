@@ -227,9 +227,15 @@ func TestLookup(t *testing.T) {
 		if tc.ref == "serch" {
 			tc.message = strings.Replace(tc.message, "search, web_search?", "search?", 1)
 		}
+		if tc.id == "" && !strings.Contains(tc.message, "2 tools") {
+			tc.message += " Tools of MCP servers are not among them: find those with catalog.search(query) and call the handle, or MCP.<server>.<tool>(input)."
+		}
 		if got != tc.id || codeAndMessage(err) != tc.message {
 			t.Errorf("Lookup(%q) = %q, %s\nwant %q, %s", tc.ref, got, codeAndMessage(err), tc.id, tc.message)
 		}
+	}
+	if _, err := c.Snapshot().View(NewPolicy(nil, []string{"gh__*"})).Lookup("serch"); strings.Contains(err.Error(), "MCP") {
+		t.Errorf("without MCP tools that can be seen: %v", err)
 	}
 	live := c.Snapshot().View((*Policy)(nil).WithCheck(func(e *Entry) bool { return e.Owner() != "a" }))
 	if e, err := live.Lookup("read"); err != nil || e.ID() != "host:b:read" {
@@ -382,6 +388,18 @@ func TestClosest(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, Closest(name, names, 2), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestMissingServers(t *testing.T) {
+	c := New(nil)
+	c.ExpectServers("git-hub", "files", "only-direct")
+	c.Add(Tool{Name: "files__read", Source: SourceMCP, MCP: &MCPTool{Server: "files", Tool: "read"}, Run: echo},
+		Tool{Name: "d", Source: SourceMCP, DirectOnly: true, MCP: &MCPTool{Server: "only-direct", Tool: "d"}, Run: echo})
+	for _, p := range []*Policy{nil, NewPolicy(nil, []string{"files__*"})} {
+		if diff := cmp.Diff([]string{"gitHub"}, c.Snapshot().View(p).MissingServers()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 }

@@ -239,6 +239,8 @@ func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) 
 		location = &frames[0].location
 		if hint := c.notAFunction(t, *location); hint != "" {
 			message += ": " + hint
+		} else if hint := c.undefinedObject(t, *location); hint != "" {
+			message += ". " + hint
 		}
 		message += "\n" + renderFrames(frames) + location.Caret()
 	}
@@ -296,6 +298,9 @@ func (c *cell) nearest(t *guestabi.Thrown) string {
 	if hint := absent[name]; hint != "" {
 		return hint
 	}
+	if name == "MCP" { // the view has no server, or it would be defined
+		return c.noServers()
+	}
 	names := c.view.Nearest(name, 3)
 	for _, near := range catalog.Closest(name, guestNames(), 2) {
 		if full := members[near]; full != "" {
@@ -303,6 +308,7 @@ func (c *cell) nearest(t *guestabi.Thrown) string {
 		}
 		names = append(names, near)
 	}
+	names = slices.DeleteFunc(names, func(near string) bool { return near == name })
 	if len(names) == 0 {
 		return ""
 	}
@@ -318,6 +324,52 @@ var absent = map[string]string{
 	"Buffer": "Use Uint8Array and TextEncoder.", "window": "There is no browser here; globalThis is the global object.",
 	"document": "There is no browser here.", "fs": "There are no files here; call a tool.", "functions": "Tools are functions of their own: await name({...}).",
 	"search": "Use catalog.search(query).", "describe": "Use tools.describe(id).", "call": "Use tools.call(id, input).", "sleep": "Use await new Promise(r => setTimeout(r, ms)).",
+}
+
+// noServers says why there is no MCP.
+func (c *cell) noServers() string {
+	missing := c.view.MissingServers()
+	if len(missing) == 0 {
+		return "There are no MCP servers here."
+	}
+	return "No MCP server is available now; there may be later: MCP." + strings.Join(missing, ", MCP.") + "."
+}
+
+var ofUndefined = regexp.MustCompile(`^cannot read property '([\p{L}_$][\p{L}\p{N}_$]*)' of undefined$`)
+
+// objectPath is MCP.<name>, or a longer path, before a member.
+var objectPath = regexp.MustCompile(`([\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)+)\s*\.\s*([\p{L}_$][\p{L}\p{N}_$]*)`)
+
+// undefinedObject says which part of a namespace is not there where a member of it was read: MCP.filesytem.readFile.
+func (c *cell) undefinedObject(t *guestabi.Thrown, at transpile.Location) string {
+	m := ofUndefined.FindStringSubmatch(t.Message)
+	if t.Name != "TypeError" || m == nil || len(at.LineText) > 4*maxName {
+		return ""
+	}
+	for _, found := range objectPath.FindAllStringSubmatch(at.LineText, -1) {
+		if found[2] != m[1] {
+			continue
+		}
+		path := strings.Join(strings.Fields(found[1]), "")
+		last := strings.LastIndex(path, ".")
+		parent, name := path[:last], path[last+1:]
+		names := slices.DeleteFunc(c.view.Children(parent), func(n string) bool { return strings.HasPrefix(n, "$") })
+		switch {
+		case parent == "MCP" && slices.Contains(c.view.MissingServers(), name):
+			return path + " is not available now: its server is not connected."
+		case len(names) == 0 || slices.Contains(names, name):
+			continue
+		case len(names) > 8:
+			if names = catalog.Closest(name, names, 3); len(names) == 0 {
+				return "There is no " + path + "."
+			}
+			return "There is no " + path + ". Did you mean " + parent + "." + strings.Join(names, ", "+parent+".") + "?"
+		case len(names) == 1:
+			return "There is no " + path + ". There is " + parent + "." + names[0] + "."
+		}
+		return "There is no " + path + ". There are " + parent + "." + strings.Join(names, ", "+parent+".") + "."
+	}
+	return ""
 }
 
 var calledName = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)*\s*\(`)

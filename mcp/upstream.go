@@ -113,6 +113,9 @@ func NewUpstream(config *Config, c *catalog.Catalog, options *UpstreamOptions) *
 	safe := safeServerNames(config.Servers)
 	for i, s := range config.Servers {
 		u.servers = append(u.servers, newServer(u, s, safe[i]))
+		if !s.Disabled {
+			c.ExpectServers(safe[i])
+		}
 	}
 	return u
 }
