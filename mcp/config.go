@@ -112,15 +112,20 @@ func LoadConfig(path string) (*Config, error) {
 	if len(data) > maxConfigBytes {
 		return nil, fmt.Errorf("mcp: %s: more than %d bytes", path, maxConfigBytes)
 	}
-	config, err := ParseConfig(data, filepath.Dir(path), os.LookupEnv)
+	// A program is started in its cwd: a command that is relative to this process's folder would not be found there.
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	config, err := ParseConfig(data, dir, os.LookupEnv)
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %s: %w", path, err)
 	}
 	return config, nil
 }
 
-// ParseConfig is LoadConfig for the contents of a file. dir is what relative paths are relative to, and lookup knows the
-// environment.
+// ParseConfig is LoadConfig for the contents of a file. dir is what relative paths are relative to, itself
+// absolute, and lookup knows the environment.
 func ParseConfig(data []byte, dir string, lookup func(string) (string, bool)) (*Config, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if err := checkJSON(data); err != nil {

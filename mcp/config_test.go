@@ -106,6 +106,24 @@ func TestLoadConfigNamesTheFile(t *testing.T) {
 	}
 }
 
+func TestLoadConfigMakesPathsAbsolute(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("mcp.json", []byte(`{"mcpServers":{"a":{"command":"./server","cwd":"data"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := LoadConfig("mcp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = os.Getwd(); err != nil { // what the folder is called without symbolic links
+		t.Fatal(err)
+	}
+	if s := config.Servers[0]; s.Command != filepath.Join(dir, "server") || s.Cwd != filepath.Join(dir, "data") {
+		t.Errorf("command %s in %s, want both in %s", s.Command, s.Cwd, dir)
+	}
+}
+
 func TestSafeNames(t *testing.T) {
 	var servers []ServerConfig
 	for _, name := range []string{"git-hub", "Git Hub", " GIT-HUB ", "1st", "日本", strings.Repeat("x", 40), strings.Repeat("x", 41), "a.b"} {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
 
 	"codemode/catalog"
 	"codemode/limits"
@@ -88,4 +91,61 @@ func TestHostileDirectTools(t *testing.T) {
 	if a.Status != "completed" || strings.Contains(a.text, "<|im_start|>") || strings.Count(a.text, markerWord) != 2 {
 		t.Errorf("the declarations of a hostile server: %s %s", a.Status, a.text)
 	}
+}
+
+// logged is a log that is read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// What matches nothing is said once the servers are there: until then it may only wait for one.
+func TestTheCatalogIsChecked(t *testing.T) {
+	var log logged
+	logger := zerolog.New(&log)
+	r := newRig(t, ServerOptions{Direct: []string{"raw__image", "raw__imge"}, Policy: catalog.NewPolicy([]string{"raw__*", "rwa__*"}, nil), Logger: &logger},
+		limits.Limits{}, rawConfig(t, "raw", ""))
+	r.pipes(t, newClient(nil))
+	want := []string{`{"level":"warn","pattern":"rwa__*"`, `{"level":"warn","direct":"raw__imge"`}
+	for range 500 {
+		if strings.Contains(log.String(), want[1]) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, line := range want {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("the log lacks %s", line)
+		}
+	}
+	if got := strings.Count(log.String(), `"level":"warn"`); got != 2 {
+		t.Errorf("%d warnings, want 2:\n%s", got, log.String())
+	}
+}
+
+func TestACatalogWithoutToolsIsSaid(t *testing.T) {
+	var log logged
+	logger := zerolog.New(&log)
+	r := newRig(t, ServerOptions{Logger: &logger}, limits.Limits{}, ServerConfig{Name: "off", Disabled: true})
+	r.catalog.RemoveOwner("core")
+	r.pipes(t, newClient(nil))
+	for range 500 {
+		if strings.Contains(log.String(), "there are no tools") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("the log says\n%s", log.String())
 }

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ type HTTPOptions struct {
 	// Token is the bearer token that every request must carry. Default: none is asked for where only this machine can
 	// connect and AllowAnonymous is set; otherwise a missing token is an error of ListenHTTP. See NewToken.
 	Token string
-	// AllowAnonymous serves without a token. Any program and any user of this machine can then run cells.
+	// AllowAnonymous serves without a token. Any program and any user of this machine can then run cells. ListenHTTP refuses
+	// it for an address that other machines can reach.
 	AllowAnonymous bool
 	// Origins are the web origins, such as http://localhost:6274, that may send requests. Default: none; requests without
 	// an Origin, which is those of everything but browsers, are not concerned.
@@ -66,12 +68,21 @@ func (s *Server) ListenHTTP(address string, options *HTTPOptions) (*HTTPServer, 
 	if o.Token == "" && !o.AllowAnonymous {
 		return nil, errors.New("mcp: serving over HTTP needs a bearer token")
 	}
+	for _, origin := range o.Origins {
+		if !isOrigin(origin) {
+			return nil, fmt.Errorf("mcp: %q is not an origin; write scheme, host and port, such as http://localhost:6274", origin)
+		}
+	}
 	if o.Path == "" {
 		o.Path = "/mcp"
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); o.Token == "" && !(ok && at.IP.IsLoopback()) {
+		listener.Close()
+		return nil, fmt.Errorf("mcp: without a token only this machine may connect, and others can reach %s: listen on 127.0.0.1, or ask for a token", address)
 	}
 	o.Hosts = append(slices.Clone(o.Hosts), address, listener.Addr().String())
 	h := &HTTPServer{server: s, listener: listener, path: o.Path, done: make(chan error, 1)}
@@ -92,8 +103,20 @@ func (s *Server) ListenHTTP(address string, options *HTTPOptions) (*HTTPServer, 
 	return h, nil
 }
 
-// URL is the endpoint.
-func (h *HTTPServer) URL() string { return "http://" + h.listener.Addr().String() + h.path }
+// URL is the endpoint, as a client on this machine reaches it.
+func (h *HTTPServer) URL() string {
+	host := h.listener.Addr().String()
+	if at, ok := h.listener.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() {
+		host = net.JoinHostPort("localhost", strconv.Itoa(at.Port)) // 0.0.0.0 and [::] are no names to connect to
+	}
+	return "http://" + host + h.path
+}
+
+// isOrigin says whether a text is what browsers send as Origin: a scheme, a host and nothing after them.
+func isOrigin(text string) bool {
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	return err == nil && u.Scheme != "" && u.Host != "" && u.User == nil && u.Path == "" && u.RawQuery == "" && u.Fragment == ""
+}
 
 // Wait blocks until ctx ends, or serving fails; in both cases it closes. The error is that of serving.
 func (h *HTTPServer) Wait(ctx context.Context) error {

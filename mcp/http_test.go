@@ -56,3 +56,38 @@ func TestHTTPGate(t *testing.T) {
 		}
 	}
 }
+
+func TestListenHTTPRefuses(t *testing.T) {
+	r := newRig(t, ServerOptions{}, limits.Limits{})
+	for _, test := range []struct {
+		name, address string
+		options       HTTPOptions
+		want          string
+	}{
+		{"a host as origin", "127.0.0.1:0", HTTPOptions{Token: "x", Origins: []string{"localhost"}}, `"localhost" is not an origin`},
+		{"host and port as origin", "127.0.0.1:0", HTTPOptions{Token: "x", Origins: []string{"localhost:6274"}}, "is not an origin"},
+		{"a page as origin", "127.0.0.1:0", HTTPOptions{Token: "x", Origins: []string{"http://localhost:6274/page"}}, "is not an origin"},
+		{"every interface without a token", ":0", HTTPOptions{AllowAnonymous: true}, "without a token only this machine may connect"},
+		{"the same in IPv4", "0.0.0.0:0", HTTPOptions{AllowAnonymous: true}, "without a token only this machine may connect"},
+	} {
+		h, err := r.server.ListenHTTP(test.address, &test.options)
+		if err == nil {
+			h.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", test.name, err, test.want)
+		}
+	}
+	h := r.listen(t, &HTTPOptions{AllowAnonymous: true})
+	if !strings.HasPrefix(h.URL(), "http://127.0.0.1:") {
+		t.Errorf("on loopback the URL is %s", h.URL())
+	}
+	all, err := r.server.ListenHTTP(":0", &HTTPOptions{Token: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	if !strings.HasPrefix(all.URL(), "http://localhost:") {
+		t.Errorf("on every interface the URL is %s", all.URL())
+	}
+}

@@ -56,9 +56,9 @@ type Server struct {
 	published  string     // the description of exec that clients have
 	direct     map[string]string
 
-	mu            sync.Mutex
-	policyChecked sync.Once
+	checked sync.Once // checkCatalog was started
 
+	mu       sync.Mutex
 	closed   bool
 	sessions map[*sdk.ServerSession]*session
 	listens  []*HTTPServer
@@ -194,18 +194,30 @@ func (s *Server) ready(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// checkPolicy warns of patterns that match nothing once the servers are there: a misspelt one hides nothing.
-func (s *Server) checkPolicy() {
-	s.ready(s.ctx, policyWait)
-	for _, pattern := range s.catalog.Snapshot().Unmatched(s.options.Policy) {
-		if s.ctx.Err() == nil {
-			s.log.Warn().Str("pattern", pattern).Msg("a pattern of the policy matches no tool that is there")
+// checkCatalog warns once the servers are there: of patterns that match nothing, because a misspelt one hides nothing, of
+// direct tools that there are not, and of a catalog without tools.
+func (s *Server) checkCatalog() {
+	s.ready(s.ctx, checkWait)
+	if s.ctx.Err() != nil {
+		return
+	}
+	snapshot := s.catalog.Snapshot()
+	for _, pattern := range snapshot.Unmatched(s.options.Policy) {
+		s.log.Warn().Str("pattern", pattern).Msg("a pattern of the policy matches no tool that is there")
+	}
+	direct := s.directTools()
+	for _, name := range s.options.Direct {
+		if !slices.ContainsFunc(direct, func(e *catalog.Entry) bool { return name == e.CallableName() || name == e.Name() }) {
+			s.log.Warn().Str("direct", name).Msg("no tool that is there has this name")
 		}
+	}
+	if snapshot.Len() == 0 && len(direct) == 0 {
+		s.log.Warn().Msg("there are no tools: cells can only compute")
 	}
 }
 
-// policyWait is how long servers may take to start before the patterns are checked without them.
-const policyWait = 30 * time.Second
+// checkWait is how long servers may take to start before the catalog is checked without them.
+const checkWait = 30 * time.Second
 
 var errServerClosed = errors.New("mcp: the server is closed")
 

@@ -106,7 +106,7 @@ func (s *server) supervise() {
 		started := time.Now()
 		conn, err := s.open(ctx)
 		if err == nil {
-			log.Info().Str("transport", conn.transport).Int("tools", s.status().Tools).Dur("took", time.Since(started)).Msg("MCP server is ready")
+			log.Info().Str("transport", conn.transport).Int("tools", s.status().Tools).Dur("tookMs", time.Since(started)).Msg("MCP server is ready")
 			s.firstTry()
 			started = time.Now()
 			err = s.attend(ctx, conn)
@@ -127,7 +127,7 @@ func (s *server) supervise() {
 			}
 		})
 		s.firstTry()
-		log.Warn().Err(err).Dur("retryIn", delay).Msg("MCP server is down")
+		log.Warn().Err(err).Dur("retryInMs", delay).Msg("MCP server is down")
 		closeConnection(conn)
 		timer := time.NewTimer(delay)
 		select {

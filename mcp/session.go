@@ -60,9 +60,7 @@ func (s *Server) session(client *sdk.ServerSession) (*session, error) {
 		delete(s.sessions, client)
 		s.mu.Unlock()
 	})
-	if s.options.Policy != nil {
-		s.policyChecked.Do(func() { s.wg.Go(s.checkPolicy) })
-	}
+	s.checked.Do(func() { s.wg.Go(s.checkCatalog) })
 	s.log.Debug().Str("session", made.scope.Session).Msg("client connected")
 	return made, nil
 }
