@@ -50,7 +50,7 @@ func (c *cell) runCall(r *request) {
 		record(out)
 	}
 	if log := c.host.log.Debug(); log.Enabled() {
-		log.Str("run", c.id).Str("tool", r.tool).RawJSON("input", bounded(call.Input, 256)).Dur("took", time.Since(started)).Err(err).Msg("nested call ended")
+		log.Str("run", c.id).Str("tool", r.tool).RawJSON("input", bounded(call.Input, 256)).Dur("tookMs", time.Since(started)).Err(err).Msg("nested call ended")
 	}
 	if err == nil {
 		observed(r.tool, "")
