@@ -54,6 +54,12 @@ func (a *Advice) limit(name limits.Name, at *int64, v int64, why string) {
 	was := *at
 	*at = v
 	a.Limits = a.Limits.Clamp()
+	switch {
+	case *at < v:
+		why = "the most that can be allowed"
+	case *at > v:
+		why = "the least that can be set"
+	}
 	if *at != was {
 		a.Why = append(a.Why, Reason{name, *at, why})
 	}

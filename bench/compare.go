@@ -101,7 +101,7 @@ func (c *Comparison) warn(old, new *Result) {
 		}
 	}
 	if old.Build.Image != new.Build.Image {
-		c.Warnings = append(c.Warnings, "the guests differ: "+old.Build.Engine+", "+new.Build.Engine)
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the guests differ: %s image %.12s, %s image %.12s", old.Build.Engine, old.Build.Image, new.Build.Engine, new.Build.Image))
 	}
 }
 

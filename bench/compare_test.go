@@ -70,6 +70,12 @@ func TestCompareWarnsOfAnotherMachine(t *testing.T) {
 	if got := len(Compare(old, new).Warnings); got != 4 {
 		t.Errorf("%d warnings, want 4: %q", got, Compare(old, new).Warnings)
 	}
+	old.Build = Build{Engine: "QuickJS-NG 1", Image: "0123456789abcdef"}
+	new = resultOf()
+	new.Build = Build{Engine: "QuickJS-NG 1", Image: "fedcba9876543210"}
+	if diff := cmp.Diff([]string{"the guests differ: QuickJS-NG 1 image 0123456789ab, QuickJS-NG 1 image fedcba987654"}, Compare(old, new).Warnings); diff != "" {
+		t.Errorf("warnings for two images of one engine (-want +got):\n%s", diff)
+	}
 	if got := Compare(old, old).Warnings; got != nil {
 		t.Errorf("warnings for the same machine: %q", got)
 	}

@@ -71,6 +71,15 @@ func Suites() []string {
 	return names
 }
 
+func checkSuites(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(Suites(), name) {
+			return fmt.Errorf("bench: there is no suite %q; there are %s", name, strings.Join(Suites(), ", "))
+		}
+	}
+	return nil
+}
+
 // runner runs suites.
 type runner struct {
 	options  Options
@@ -85,10 +94,8 @@ type runner struct {
 
 // Run measures. A suite that fails is an error; a peer that fails is skipped with the reason.
 func Run(ctx context.Context, options Options) (*Result, error) {
-	for _, name := range options.Suites {
-		if !slices.Contains(Suites(), name) {
-			return nil, fmt.Errorf("bench: there is no suite %q; there are %s", name, strings.Join(Suites(), ", "))
-		}
+	if err := checkSuites(options.Suites); err != nil {
+		return nil, err
 	}
 	if options.Budget <= 0 {
 		switch {

@@ -156,16 +156,35 @@ func (t *tuner) tryDefaults(ctx context.Context) error {
 			Runs: len(times), P50: c.P50, P99: c.P99, VM: float64(cell.VMMicros) * 1e3, MemoryBytes: int64(cell.MemoryBytes),
 			SnapshotBytes: int64(cell.SnapshotBytes), OutputBytes: int64(output), Waits: waits, Calls: calls(result),
 		}
-		a.limit(limits.Memory, &a.Limits.MemoryLimitBytes, above(a.Used.MemoryBytes, 4, 4<<20), "four times what it used")
-		a.limit(limits.OutputBytes, &a.Limits.MaxOutputBytes, above(a.Used.OutputBytes, 4, 16<<10), "four times what it gave out")
+		roomy := func(name limits.Name, at *int64, used, times, least int64, what string) {
+			v := above(used, times, least)
+			a.limit(name, at, v, because(used, times, v, least, what))
+		}
+		roomy(limits.Memory, &a.Limits.MemoryLimitBytes, a.Used.MemoryBytes, 4, 4<<20, "what it used")
+		roomy(limits.OutputBytes, &a.Limits.MaxOutputBytes, a.Used.OutputBytes, 4, 16<<10, "what it gave out")
 		if a.Used.SnapshotBytes > 0 {
-			a.limit(limits.Snapshot, &a.Limits.MaxSnapshotBytes, above(a.Used.SnapshotBytes, 8, 64<<10), "eight times its snapshot")
+			roomy(limits.Snapshot, &a.Limits.MaxSnapshotBytes, a.Used.SnapshotBytes, 8, 64<<10, "its snapshot")
 		}
 		if waits == 0 && a.Used.Calls == 0 {
-			a.limit(limits.Timeout, &a.Limits.TimeoutMs, max(250, int64(20*c.P99/1e6)), "twenty times its slowest runs; it waits for nothing")
+			v, why := int64(20*c.P99/1e6), "twenty times its slowest runs; it waits for nothing"
+			if v < leastTimeout {
+				v, why = leastTimeout, fmt.Sprintf("the least that is recommended; its slowest runs take %s, and it waits for nothing", duration(c.P99))
+			}
+			a.limit(limits.Timeout, &a.Limits.TimeoutMs, v, why)
 		}
 		return nil
 	})
+}
+
+// leastTimeout is the shortest timeout that is recommended, in milliseconds.
+const leastTimeout = 250
+
+// because says why a limit is what above gave.
+func because(used, times, v, least int64, what string) string {
+	if v == least && used*times < least {
+		return fmt.Sprintf("the least that is recommended; %s is %s", what, value(float64(used), Bytes))
+	}
+	return fmt.Sprintf("at least %d times %s, %s", times, what, value(float64(used), Bytes))
 }
 
 func calls(r *host.Result) int {
