@@ -10,21 +10,34 @@ import (
 )
 
 // Limits is what one cell may use. The zero value of a field means its default; Clamp fills it in and moves what is out
-// of range to the nearest bound. Fields and JSON names are those of Table, which documents them.
+// of range to the nearest bound. JSON names are those of Table, which also says what a breach returns.
 type Limits struct {
-	TimeoutMs           int64 `json:"timeoutMs"`
-	MemoryLimitBytes    int64 `json:"memoryLimitBytes"`
-	MaxStackBytes       int64 `json:"maxStackBytes"`
-	Fuel                int64 `json:"fuel"`
-	MaxSourceBytes      int64 `json:"maxSourceBytes"`
-	MaxOutputBytes      int64 `json:"maxOutputBytes"`
-	MaxSnapshotBytes    int64 `json:"maxSnapshotBytes"`
+	// Time for one exec or wait, in ms. Default 10000, 100 to 60000.
+	TimeoutMs int64 `json:"timeoutMs"`
+	// Linear memory that a cell may add to the engine's own, in bytes. Default 67108864, 1048576 to 1073741824.
+	MemoryLimitBytes int64 `json:"memoryLimitBytes"`
+	// How deep JavaScript may recurse, in bytes of the engine's stack. Default 1048576, 65536 to 1048576.
+	MaxStackBytes int64 `json:"maxStackBytes"`
+	// What a cell may run in its life, in WebAssembly instructions. Default 0, which does not meter; 0 to 1125899906842624.
+	Fuel int64 `json:"fuel"`
+	// Size of the submitted text, in bytes. Default 1048576, 1024 to 16777216.
+	MaxSourceBytes int64 `json:"maxSourceBytes"`
+	// What output and value or error may take together, in bytes of JSON. Default 65536, 1024 to 10485760.
+	MaxOutputBytes int64 `json:"maxOutputBytes"`
+	// Encoded size of a suspended cell, in bytes. Default 10485760, 1024 to 268435456.
+	MaxSnapshotBytes int64 `json:"maxSnapshotBytes"`
+	// Tool calls of a cell that run at once, in calls. Default 16, 1 to 128.
 	MaxPendingToolCalls int64 `json:"maxPendingToolCalls"`
-	MaxSuspendedCells   int64 `json:"maxSuspendedCells"`
-	SnapshotTTLSeconds  int64 `json:"snapshotTtlSeconds"`
-	ParkAfterMs         int64 `json:"parkAfterMs"`
-	SearchDefaultLimit  int64 `json:"searchDefaultLimit"`
-	MaxSearchLimit      int64 `json:"maxSearchLimit"`
+	// Cells of a host that are suspended at once, in cells. Default 64, 1 to 1048576.
+	MaxSuspendedCells int64 `json:"maxSuspendedCells"`
+	// How long a suspended cell can be resumed, in s. Default 900, 1 to 86400.
+	SnapshotTTLSeconds int64 `json:"snapshotTtlSeconds"`
+	// How long a cell that waits for tools keeps its instance, in ms. Default 20, 1 to 60000.
+	ParkAfterMs int64 `json:"parkAfterMs"`
+	// Hits of a search that names no limit, in tools. Default 8, 1 to 50.
+	SearchDefaultLimit int64 `json:"searchDefaultLimit"`
+	// Hits of any search, in tools. Default 50, 1 to 50.
+	MaxSearchLimit int64 `json:"maxSearchLimit"`
 }
 
 // Row documents one limit.
@@ -38,7 +51,7 @@ type Row struct {
 	Breach  string // what a cell sees that goes past it
 }
 
-// Name is the name of a limit: in JSON, in Table, and in the field `limit` of a failed result.
+// Name is the name of a limit in JSON and in Table. The field `limit` of a failed result has the shorter [Breach].
 type Name string
 
 // The limits.
@@ -146,6 +159,24 @@ func (l Limits) Clamp() Limits {
 	}
 	l.SearchDefaultLimit = min(l.SearchDefaultLimit, l.MaxSearchLimit)
 	return l
+}
+
+// Moved is a limit that Clamp moves to a bound.
+type Moved struct {
+	Row
+	Given int64
+	Used  int64 // Min or Max
+}
+
+// Moved lists the limits that Clamp moves to a bound, in the order of Table: who set them may want to know.
+func (l Limits) Moved() []Moved {
+	var list []Moved
+	for _, t := range table {
+		if v := *t.field(&l); v != 0 && (v < t.Min || v > t.Max) {
+			list = append(list, Moved{t.Row, v, min(max(v, t.Min), t.Max)})
+		}
+	}
+	return list
 }
 
 // Merge takes the fields of over that are set, and l's for the others.

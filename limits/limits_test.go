@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,6 +45,36 @@ func TestDefaultsAndClamps(t *testing.T) {
 	want := `{"timeoutMs":10000,"memoryLimitBytes":67108864,"maxStackBytes":1048576,"fuel":0,"maxSourceBytes":1048576,"maxOutputBytes":65536,"maxSnapshotBytes":10485760,"maxPendingToolCalls":16,"maxSuspendedCells":64,"snapshotTtlSeconds":900,"parkAfterMs":20,"searchDefaultLimit":8,"maxSearchLimit":50}`
 	if diff := cmp.Diff(want, Default().String()); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+// The comments of the fields say the same as the table.
+func TestFieldsAreDocumentedAsInTheTable(t *testing.T) {
+	text, err := os.ReadFile("limits.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range Table() {
+		comment := regexp.MustCompile(`(?m)^\t// (.*)\n\t\w+ +int64 \x60json:"` + string(row.Name) + `"`).FindStringSubmatch(string(text))
+		if comment == nil {
+			t.Errorf("%s has no comment of one line", row.Name)
+			continue
+		}
+		for _, want := range []string{row.Unit, fmt.Sprintf("Default %d", row.Default), fmt.Sprintf("%d to %d.", row.Min, row.Max)} {
+			if !strings.Contains(comment[1], want) {
+				t.Errorf("the comment of %s lacks %q: %s", row.Name, want, comment[1])
+			}
+		}
+	}
+}
+
+func TestMoved(t *testing.T) {
+	var got []string
+	for _, m := range (Limits{TimeoutMs: 5, MemoryLimitBytes: 1 << 20, MaxSearchLimit: 51}).Moved() {
+		got = append(got, fmt.Sprintf("%s %d %d", m.Name, m.Given, m.Used))
+	}
+	if diff := cmp.Diff([]string{"timeoutMs 5 100", "maxSearchLimit 51 50"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
