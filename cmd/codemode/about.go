@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +32,9 @@ and the file, signature by signature; any difference is exit code 1.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !check {
+				if guest != "" {
+					return usageError{errors.New("--guest FILE goes with --check: without it the ABI is printed, whatever the guest")}
+				}
 				_, err := fmt.Fprint(s.out, wit.Source)
 				return err
 			}
@@ -76,6 +83,10 @@ func newLimits(s streams) *cobra.Command {
 				_, err := fmt.Fprintln(s.out, limits.Default())
 				return err
 			}
+			if terminal(s.out) {
+				printLimits(s.out, width(s.out))
+				return nil
+			}
 			w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "LIMIT\tDEFAULT\tFROM\tTO\tUNIT\tMEANING\tBREACH")
 			for _, r := range limits.Table() {
@@ -86,6 +97,40 @@ func newLimits(s streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the defaults as JSON")
 	return cmd
+}
+
+// printLimits writes each limit as a paragraph: its row is longer than a terminal is wide.
+func printLimits(w io.Writer, columns int) {
+	for _, r := range limits.Table() {
+		fmt.Fprintf(w, "%s  %d %s (%d to %d)\n", r.Name, r.Default, r.Unit, r.Min, r.Max)
+		fmt.Fprint(w, wrapped(r.Meaning, "    ", columns))
+		fmt.Fprint(w, wrapped("A breach: "+r.Breach, "    ", columns))
+	}
+}
+
+// wrapped breaks text into lines of at most so many columns, where its words allow it.
+func wrapped(text, indent string, columns int) string {
+	var b strings.Builder
+	line := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case line == 0:
+		case line+1+n > columns:
+			b.WriteByte('\n')
+			line = 0
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		if line == 0 {
+			b.WriteString(indent)
+			line = len(indent)
+		}
+		b.WriteString(word)
+		line += n
+	}
+	return b.String() + "\n"
 }
 
 // about is what version prints.
@@ -100,6 +145,14 @@ type about struct {
 	NoGuest  string            `json:"noGuest,omitempty"`
 }
 
+// version is what Go knows of the build.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
 func newVersion(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -107,11 +160,8 @@ func newVersion(s streams) *cobra.Command {
 		Short: "Print versions and hashes of the command, the engine, the guest and the ABI",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a := about{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			a := about{Version: version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 			if info, ok := debug.ReadBuildInfo(); ok {
-				if info.Main.Version != "" {
-					a.Version = info.Main.Version
-				}
 				for _, m := range info.Deps {
 					switch m.Path {
 					case "github.com/bytecodealliance/wasmtime-go/v39":

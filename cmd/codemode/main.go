@@ -10,6 +10,10 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"codemode/bench"
+	"codemode/catalog"
 )
 
 // Exit codes.
@@ -30,7 +34,7 @@ func main() {
 func run(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitCompleted
 	}
@@ -40,8 +44,13 @@ func run(ctx context.Context, args []string, s streams) int {
 	}
 	fmt.Fprintln(s.err, "codemode:", err)
 	var usage usageError
-	if errors.As(err, &usage) {
-		fmt.Fprintln(s.err, "Try: codemode help")
+	var benchUsage *bench.UsageError
+	if errors.As(err, &usage) || errors.As(err, &benchUsage) {
+		if cmd == root || cmd.Name() == "help" {
+			fmt.Fprintln(s.err, "Try: codemode help")
+		} else {
+			fmt.Fprintf(s.err, "Try: %s --help\n", cmd.CommandPath())
+		}
 		return exitUsage
 	}
 	return exitFailed
@@ -72,16 +81,53 @@ for its tools it is suspended as a snapshot of a few kilobytes and resumed later
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArguments,
+		Version:       version(),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(wrongFlag)
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetHelpCommand(newHelp())
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newExec(s), newWait(s), newRuns(s), newCancel(s), newServe(s), newBench(), newTools(s), newSearch(s), newDescribe(s), newTypes(s), newABI(s), newLimits(s), newVersion(s))
 	return root
+}
+
+// newHelp is cobra's help, but that a command that is not there is an error.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say how the command, or one of its commands, is used",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noArguments(found, rest)
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// wrongFlag is the error for a flag that a command does not have, or with a value that does not fit.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	// Of a command that is not there the flags are not known either: the command is the mistake.
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
+		return cmd.ValidateArgs(cmd.Flags().Args())
+	}
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usageError{err}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := catalog.Closest(unknown.GetSpecifiedName(), names, 1); len(near) > 0 && len(unknown.GetSpecifiedName()) > 1 {
+		return usageError{fmt.Errorf("%w; did you mean --%s?", err, near[0])}
+	}
+	return usageError{err}
 }
 
 // noArguments refuses arguments, naming the first.
