@@ -28,6 +28,7 @@ type catalogFlags struct {
 	allow   []string
 	deny    []string
 	verbose bool
+	refused int  // tools of the files that were left out
 	warn    bool // log warnings without --verbose: the command has no other way to tell them
 }
 
@@ -50,6 +51,9 @@ func (f *catalogFlags) load(s streams, events func(mcp.Event)) (*catalog.Catalog
 		}
 		for _, p := range append(problems, c.Add(tools...)...) {
 			fmt.Fprintf(s.err, "codemode: %s: %s\n", path, p)
+			if !p.Kept {
+				f.refused++
+			}
 		}
 	}
 	if f.config == "" {
@@ -138,7 +142,7 @@ type session struct {
 	catalog  *catalog.Catalog
 	upstream *mcp.Upstream
 	policy   *catalog.Policy
-	durable  bool
+	state    string   // the folder of suspended cells, or empty
 	log      *os.File // the trajectory
 }
 
@@ -168,7 +172,7 @@ func (f *catalogFlags) open(s streams, l limits.Limits, state stateFlags, run ru
 			return nil, usageError{err}
 		}
 	}
-	session.catalog, session.upstream, session.durable = c, upstream, options.Store != nil
+	session.catalog, session.upstream, session.state = c, upstream, state.state
 	session.host, err = host.New(options)
 	return session, err
 }
@@ -227,10 +231,17 @@ func (s *session) follow(ctx context.Context, p printer, noWait bool, start func
 	case host.Completed:
 		return nil
 	case host.Failed:
+		if result.Error == unavailable && s.state != "" {
+			fmt.Fprintf(p.err, "codemode: codemode runs --state %s lists the runs there are\n", s.state)
+		}
 		return exitCode(exitFailed)
 	}
-	if calls := running(result); s.durable && calls > 0 {
-		fmt.Fprintf(p.err, "codemode: %d calls are under way; this command stays until they end, so that their answers are kept (interrupt to leave)\n", calls)
+	if calls := running(result); s.state != "" && calls > 0 {
+		are := "1 call is"
+		if calls > 1 {
+			are = fmt.Sprintf("%d calls are", calls)
+		}
+		fmt.Fprintf(p.err, "codemode: %s under way; this command stays until all have ended, so that the answers are kept (interrupt to leave)\n", are)
 		s.host.Drain(ctx)
 	}
 	return exitCode(exitWaiting)
@@ -247,4 +258,52 @@ func running(r *host.Result) int {
 	return n
 }
 
-var errNoTools = errors.New("no tools: name a tools file with --tools FILE, or MCP servers with --config FILE")
+// unavailable is what wait says, word for word, of a run that it does not have.
+const unavailable = "code mode run is unavailable or expired."
+
+// noTools says why the catalog is empty.
+func (f *catalogFlags) noTools(snapshot *catalog.Snapshot, upstream *mcp.Upstream) error {
+	if snapshot.Len() > 0 {
+		return usageError{fmt.Errorf("--allow and --deny leave none of the %d tools", snapshot.Len())}
+	}
+	if len(f.tools) == 0 && f.config == "" {
+		return usageError{errors.New("no tools: name a tools file with --tools FILE, or MCP servers with --config FILE")}
+	}
+	var down, reasons []string
+	if upstream != nil {
+		enabled := 0
+		for _, server := range upstream.Status() {
+			switch server.State {
+			case mcp.StateDown, mcp.StateConnecting:
+				down = append(down, server.Name)
+			case mcp.StateDisabled:
+				continue
+			}
+			enabled++
+		}
+		switch {
+		case len(down) > 0:
+			reasons = append(reasons, "not available: the MCP servers "+strings.Join(down, ", "))
+		case enabled == 0:
+			reasons = append(reasons, fmt.Sprintf("%s has no MCP server that is enabled", f.config))
+		default:
+			reasons = append(reasons, fmt.Sprintf("the MCP servers of %s have none", f.config))
+		}
+	}
+	if len(f.tools) > 0 {
+		files := strings.Join(f.tools, ", ")
+		switch direct := len(snapshot.Direct(nil)); {
+		case direct > 0:
+			reasons = append(reasons, fmt.Sprintf("those of %s are directOnly, which cells do not see", files))
+		case f.refused > 0:
+			reasons = append(reasons, fmt.Sprintf("all of %s were left out", files))
+		default:
+			reasons = append(reasons, fmt.Sprintf("%s has none", files))
+		}
+	}
+	err := fmt.Errorf("no tools: %s", strings.Join(reasons, "; "))
+	if len(down) > 0 {
+		return err // the command line is right
+	}
+	return usageError{err}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"codemode/catalog"
+	"codemode/host"
 )
 
 // The commands for people who set a catalog up: what would a model find?
@@ -59,6 +61,10 @@ func newSearch(s streams) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
+			if len(hits) == 0 && !asJSON {
+				fmt.Fprintln(s.err, "codemode: no tool matches")
+				return nil
+			}
 			return printEntries(s, hits, asJSON)
 		},
 	}
@@ -95,7 +101,7 @@ func newDescribe(s streams) *cobra.Command {
 	return cmd
 }
 
-// find takes an id, a name, or a callable name.
+// find takes an id, a name (those of MCP servers are server__tool), or a callable name.
 func find(view *catalog.View, name string) (*catalog.Entry, error) {
 	entry, err := view.Lookup(name)
 	if err == nil {
@@ -107,7 +113,15 @@ func find(view *catalog.View, name string) (*catalog.Entry, error) {
 	if n, ok := view.Resolve(name); ok && n.Entry != nil {
 		return n.Entry, nil
 	}
-	return nil, err
+	for _, e := range view.Entries(catalog.SurfaceCatalog) {
+		if e.Name() == name || e.ID() == name {
+			return e, nil
+		}
+	}
+	if near := view.Nearest(name, 3); len(near) > 0 {
+		return nil, fmt.Errorf("there is no tool %s; did you mean %s?", name, strings.Join(near, ", "))
+	}
+	return nil, fmt.Errorf("there is no tool %s; codemode search finds tools", name)
 }
 
 func newTypes(s streams) *cobra.Command {
@@ -117,7 +131,7 @@ func newTypes(s streams) *cobra.Command {
 		Use:   "types [FILE...]",
 		Short: "Write the TypeScript declarations of the tools",
 		Long: `Write the declaration files that a cell can read with API.read: tools/<name>.d.ts and
-mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
+mcp/<server>.d.ts, and results.d.ts. Without --out they are printed; FILE names some of them.`,
 		Example: "  codemode types --tools examples/tools.json --out types",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			view, done, err := f.view(cmd.Context(), s)
@@ -125,7 +139,9 @@ mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
 				return err
 			}
 			defer done()
+			results := host.ResultsFile()
 			if len(args) == 0 {
+				args = append(args, results.Path)
 				files, err := view.Files("")
 				if err != nil {
 					return err
@@ -135,9 +151,16 @@ mcp/<server>.d.ts. Without --out they are printed; FILE names some of them.`,
 				}
 			}
 			for _, path := range args {
-				file, err := view.ReadFile(path)
-				if err != nil {
-					return usageError{err}
+				file, err := results, error(nil)
+				if path != results.Path {
+					file, err = view.ReadFile(path)
+				}
+				var refused *catalog.Error
+				switch {
+				case errors.As(err, &refused) && len(refused.Nearest) > 0:
+					return usageError{fmt.Errorf("there is no file %s; did you mean %s?", path, strings.Join(refused.Nearest, ", "))}
+				case err != nil:
+					return usageError{fmt.Errorf("there is no file %s; codemode types without a name prints all", path)}
 				}
 				if out == "" {
 					fmt.Fprintf(s.out, "// %s\n%s\n", file.Path, strings.TrimSuffix(file.Content, "\n"))
@@ -180,10 +203,7 @@ func (f *catalogFlags) view(ctx context.Context, s streams) (view *catalog.View,
 	view = snapshot.View(policy)
 	if view.Len() == 0 {
 		done()
-		if snapshot.Len() > 0 {
-			return nil, nil, usageError{fmt.Errorf("--allow and --deny leave none of the %d tools", snapshot.Len())}
-		}
-		return nil, nil, usageError{errNoTools}
+		return nil, nil, f.noTools(snapshot, upstream)
 	}
 	return view, done, nil
 }
@@ -205,7 +225,11 @@ func printEntries(s streams, entries []*catalog.Entry, asJSON bool) error {
 	fmt.Fprintln(w, "NAME\tINPUT\tDESCRIPTION")
 	for _, e := range entries {
 		description, _, _ := strings.Cut(e.Description(), "\n")
-		fmt.Fprintf(w, "%s\t%s\t%.100s\n", e.CallableName(), e.InputHint(), description)
+		input := e.InputHint()
+		if input == "unknown" { // the schema is not trusted, or too long for a line
+			input = "(see describe)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.100s\n", e.CallableName(), input, description)
 	}
 	return w.Flush()
 }
