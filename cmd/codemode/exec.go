@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,16 @@ func newExec(s streams) *cobra.Command {
 A cell is the body of an async function: it may use await and return, and the value
 of its last expression is returned. It finds the tools of --tools as functions:
 await name({...}), catalog.search("what to do"), tools.describe(id).
+
+--tools takes a JSON list. Each tool has a name and one of reply (any JSON), error and
+run (a program: it gets the argument as JSON on standard input, and prints JSON):
+
+  [{"name": "ping", "description": "Say pong.", "reply": "pong"},
+   {"name": "broken", "error": {"message": "no luck", "code": "no_luck"}},
+   {"name": "sum", "description": "Add a and b.", "run": {"argv": ["jq", ".a + .b"]}}]
+
+Also: description, inputSchema, outputSchema (JSON Schemas), delayMs, replaySafe, and what
+"go doc codemode/catalog LoadFile" lists.
 
 When the cell is suspended, exec waits for it until it has ended; with --no-wait it
 prints the waiting result. Output is one line of JSON, or text when a person reads it.
@@ -75,7 +86,7 @@ func (f *execFlags) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	cellLimits, err := f.limits()
+	cellLimits, err := f.limits(s)
 	if err != nil {
 		return err
 	}
@@ -134,21 +145,27 @@ func (f *limitFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.others, "limit", nil, "any limit as `NAME=NUMBER`; `codemode limits` lists them")
 }
 
-func (f *limitFlags) limits() (limits.Limits, error) {
+// limits are what the flags say. A value out of range is moved to its bound, and s hears of it.
+func (f *limitFlags) limits(s streams) (limits.Limits, error) {
 	var l limits.Limits
+	given := map[limits.Name]string{}
 	for _, text := range f.others {
 		if err := l.Set(text); err != nil {
 			return l, usageError{err}
 		}
+		name, _, _ := strings.Cut(text, "=")
+		given[limits.Name(name)] = "--limit " + text
 	}
 	if f.timeout < 0 || f.fuel < 0 {
 		return l, usageError{errors.New("--timeout and --fuel cannot be negative")}
 	}
 	if f.timeout > 0 {
 		l.TimeoutMs = max(1, f.timeout.Milliseconds())
+		given[limits.Timeout] = "--timeout " + shortDuration(f.timeout)
 	}
 	if f.fuel > 0 {
 		l.Fuel = f.fuel
+		given[limits.Fuel] = fmt.Sprintf("--fuel %d", f.fuel)
 	}
 	if f.memory != "" {
 		n, err := parseBytes(f.memory)
@@ -156,6 +173,33 @@ func (f *limitFlags) limits() (limits.Limits, error) {
 			return l, usageError{fmt.Errorf("--memory: %w", err)}
 		}
 		l.MemoryLimitBytes = n
+		given[limits.Memory] = "--memory " + f.memory
+	}
+	for _, m := range l.Moved() {
+		bound := fmt.Sprint(m.Used)
+		switch flag := given[m.Name]; {
+		case strings.HasPrefix(flag, "--timeout"):
+			bound = shortDuration(time.Duration(m.Used) * time.Millisecond)
+		case strings.HasPrefix(flag, "--memory"):
+			bound = shortBytes(m.Used)
+		}
+		side := "below the least"
+		if m.Given > m.Used {
+			side = "above the most"
+		}
+		fmt.Fprintf(s.err, "codemode: %s is %s, %s; %s is used\n", given[m.Name], side, bound, bound)
 	}
 	return l.Clamp(), nil
+}
+
+// shortDuration is 5h for 5h0m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -49,7 +49,11 @@ func (p printer) result(r *host.Result) error {
 	case host.Waiting:
 		fmt.Fprintf(p.err, "waiting (%s), run %s\n", r.Reason, r.RunID)
 		for _, call := range r.PendingToolCalls {
-			fmt.Fprintf(p.err, "  %s %s, for %d ms\n", call.Method, call.Tool, call.ElapsedMs)
+			what := call.Method
+			if call.Tool != "" {
+				what += " " + call.Tool
+			}
+			fmt.Fprintf(p.err, "  %s, for %d ms\n", what, call.ElapsedMs)
 		}
 	case host.Failed:
 		kind := string(r.Code)
@@ -98,6 +102,17 @@ func indented(value json.RawMessage) string {
 		return string(value)
 	}
 	return b.String()
+}
+
+// shortBytes is what parseBytes reads, in the largest unit that has no fraction.
+func shortBytes(n int64) string {
+	units := []string{"", "KiB", "MiB", "GiB"}
+	unit := 0
+	for n >= 1024 && n%1024 == 0 && unit < len(units)-1 {
+		n /= 1024
+		unit++
+	}
+	return fmt.Sprintf("%d%s", n, units[unit])
 }
 
 // parseBytes reads 1048576, 64MiB, 512k.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -22,6 +25,10 @@ func (f *stateFlags) add(cmd *cobra.Command) {
 func (f *stateFlags) store() (*host.FileStore, error) {
 	if f.state == "" {
 		return nil, usageError{fmt.Errorf("name the folder with the suspended cells: --state DIR")}
+	}
+	// Opening makes the folder, and in one that was just made there is nothing to go on with.
+	if _, err := os.Stat(f.state); errors.Is(err, fs.ErrNotExist) {
+		return nil, usageError{fmt.Errorf("there is no folder %s", f.state)}
 	}
 	store, err := host.OpenFileStore(f.state)
 	if err != nil {
@@ -53,7 +60,7 @@ Exit codes: 0 completed, 1 failed, 2 waiting, 64 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			cellLimits, err := f.limits()
+			cellLimits, err := f.limits(s)
 			if err != nil {
 				return err
 			}

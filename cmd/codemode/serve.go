@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s streams) error {
 	if f.anonymous && f.token != "" {
 		return usageError{errors.New("give --token or --no-token, not both")}
 	}
-	cellLimits, err := f.limits()
+	cellLimits, err := f.limits(s)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,13 @@ func (f *serveFlags) run(cmd *cobra.Command, s streams) error {
 		Upstream: session.upstream, Policy: f.policy(), Direct: f.direct, Logger: f.logger(s),
 	})
 	defer server.Close()
+	if all := session.catalog.Snapshot(); all.Len() == 0 && len(all.Direct(nil)) == 0 && (session.upstream == nil || !enabled(session.upstream)) {
+		fmt.Fprintln(s.err, "codemode: there are no tools, so that cells can only compute: --tools FILE and --config FILE name some")
+	}
 	if f.http == "" {
+		if terminal(s.in) {
+			f.tellPerson(s)
+		}
 		return server.ServeStdio(cmd.Context())
 	}
 	options := &mcp.HTTPOptions{Token: f.token, AllowAnonymous: f.anonymous, Origins: f.origins}
@@ -105,4 +112,17 @@ func (f *serveFlags) run(cmd *cobra.Command, s streams) error {
 		fmt.Fprintf(s.err, "codemode: clients must send the header  Authorization: Bearer %s\n", options.Token)
 	}
 	return listening.Wait(cmd.Context())
+}
+
+// enabled says whether there is a server that will be connected to.
+func enabled(upstream *mcp.Upstream) bool {
+	return slices.ContainsFunc(upstream.Status(), func(s mcp.ServerStatus) bool { return s.State != mcp.StateDisabled })
+}
+
+// tellPerson says to who started the command at a terminal what it waits for: it would be silent for ever.
+func (f *serveFlags) tellPerson(s streams) {
+	fmt.Fprintln(s.err, "codemode: serving MCP on standard input and output, which must be connected to an MCP client, not to a terminal")
+	if f.config != "" {
+		fmt.Fprintf(s.err, "codemode: MCP servers are started when a client connects; codemode tools --config %s shows whether they start\n", f.config)
+	}
 }
