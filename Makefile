@@ -6,12 +6,15 @@ GO     ?= go
 GUEST  := quickjs/guest/guest.wasm
 BINARY := bin/codemode
 
-.PHONY: help run test check build guest abi bench clean fuzz component hammer
+PREFIX := /usr/local
+
+.PHONY: help run test check build install guest abi bench clean fuzz component hammer
 
 help:
 	@echo "make run        build the guest and the command, and run examples/trip.ts"
 	@echo "make test       formatting, vet, guest, tests, race detector, examples"
 	@echo "make build      bin/codemode"
+	@echo "make install    bin/codemode, once it is built, to $(PREFIX)/bin (PREFIX=dir for another place)"
 	@echo "make guest      quickjs/guest/guest.wasm from QuickJS-NG source (QUICKJS_SRC=dir for another tree)"
 	@echo "make abi        compare the guest, the bindings and the WIT"
 	@echo "make component  wrap the guest as a WebAssembly component and run a cell in it on Node"
@@ -36,6 +39,12 @@ check:
 
 build: guest
 	$(GO) build -o $(BINARY) ./cmd/codemode
+
+# It builds nothing: with sudo that would leave files of root behind.
+install:
+	@test -x $(BINARY) || { echo "run make build first"; exit 1; }
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 $(BINARY) "$(DESTDIR)$(PREFIX)/bin/codemode"
 
 # The build itself finds out whether anything changed.
 guest:
