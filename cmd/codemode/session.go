@@ -282,8 +282,10 @@ func (f *catalogFlags) noTools(snapshot *catalog.Snapshot, upstream *mcp.Upstrea
 			enabled++
 		}
 		switch {
-		case len(down) > 0:
-			reasons = append(reasons, "not available: the MCP servers "+strings.Join(down, ", "))
+		case len(down) == 1:
+			reasons = append(reasons, "the MCP server "+down[0]+" is not available")
+		case len(down) > 1:
+			reasons = append(reasons, "the MCP servers "+strings.Join(down, ", ")+" are not available")
 		case enabled == 0:
 			reasons = append(reasons, fmt.Sprintf("%s has no MCP server that is enabled", f.config))
 		default:

@@ -226,7 +226,10 @@ func printEntries(s streams, entries []*catalog.Entry, asJSON bool) error {
 	for _, e := range entries {
 		description, _, _ := strings.Cut(e.Description(), "\n")
 		input := e.InputHint()
-		if input == "unknown" { // the schema is not trusted, or too long for a line
+		switch {
+		case len(e.Tool().InputSchema) == 0:
+			input = "any"
+		case input == "unknown": // the schema is not trusted, or too long for a line
 			input = "(see describe)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.100s\n", e.CallableName(), input, description)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"codemode/catalog"
@@ -12,7 +14,8 @@ func TestFind(t *testing.T) {
 	c := catalog.New(nil)
 	run := func(context.Context, *catalog.Call) (*catalog.Result, error) { return nil, nil }
 	problems := c.Add(catalog.Tool{Name: "ping", Run: run},
-		catalog.Tool{Name: "files__read_text", Source: catalog.SourceMCP, MCP: &catalog.MCPTool{Server: "files", Tool: "read_text"}, Run: run})
+		catalog.Tool{Name: "files__read_text", Source: catalog.SourceMCP, MCP: &catalog.MCPTool{Server: "files", Tool: "read_text"}, Run: run,
+			InputSchema: json.RawMessage(`{"type":"object"}`)})
 	if problems != nil {
 		t.Fatal(problems)
 	}
@@ -21,6 +24,15 @@ func TestFind(t *testing.T) {
 		"mcp:files:files__read_text": "MCP.files.readText", "MCP.files.readText": "MCP.files.readText"} {
 		if e, err := find(view, name); err != nil || e.CallableName() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	var out strings.Builder
+	if err := printEntries(streams{out: &out}, view.Entries(catalog.SurfaceCatalog), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"ping any", "MCP.files.readText (see describe)"} {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), row) {
+			t.Errorf("the list lacks %q:\n%s", row, &out)
 		}
 	}
 	for name, want := range map[string]string{"files__red_text": "there is no tool files__red_text; did you mean MCP.files.readText?",
