@@ -58,8 +58,8 @@ func (k *keeper) Take(context.Context, string) ([]byte, bool, error) { return ni
 func (k *keeper) Get(context.Context, string) ([]byte, time.Time, bool, error) {
 	return nil, time.Time{}, false, nil
 }
-func (k *keeper) Begin(context.Context, string) error { return nil }
-func (k *keeper) Delete(context.Context, string) error               { return nil }
+func (k *keeper) Begin(context.Context, string) error  { return nil }
+func (k *keeper) Delete(context.Context, string) error { return nil }
 
 // suspended gives the encoded snapshot of a cell that a host has suspended, and the length of the whole record that a
 // store outside the process gets, which has the cell's text and requests in it as well.
