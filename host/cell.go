@@ -185,7 +185,7 @@ func (c *cell) advance(ctx context.Context, deadline time.Time) (r *Result, susp
 			return c.fail(context.Cause(ctx)), false
 		case reply != nil:
 			c.idle = time.Time{}
-			if r := c.deliver(ctx, reply, end); r != nil {
+			if r := c.deliver(ctx, reply, now, end); r != nil {
 				return r, false
 			}
 		case waits == 0 && c.done:
@@ -238,8 +238,8 @@ func (c *cell) yields() bool {
 }
 
 // deliver gives an answer to the cell, restoring it where it is parked.
-func (c *cell) deliver(ctx context.Context, r *request, deadline time.Time) *Result {
-	if earliest := time.Now().Add(c.minResume()); deadline.Before(earliest) {
+func (c *cell) deliver(ctx context.Context, r *request, now, deadline time.Time) *Result {
+	if earliest := now.Add(c.minResume()); deadline.Before(earliest) {
 		deadline = earliest
 	}
 	if c.vm == nil {

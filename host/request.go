@@ -282,7 +282,9 @@ func (r *request) due() time.Time {
 // startTimer lets a timer run. The caller holds mu.
 func (c *cell) startTimer(r *request) {
 	r.timer = time.AfterFunc(max(0, time.Until(r.due())), func() {
-		c.update(func() { c.fire(r.due()) })
+		c.mu.Lock()
+		c.fire(r.due())
+		c.settled()
 	})
 }
 
@@ -303,13 +305,13 @@ func (c *cell) fire(now time.Time) {
 
 // settle answers a request from any goroutine.
 func (c *cell) settle(r *request, ok bool, payload []byte) {
-	c.update(func() { c.answer(r, ok, payload) })
+	c.mu.Lock()
+	c.answer(r, ok, payload)
+	c.settled()
 }
 
-// update answers requests from any goroutine; answer holds mu.
-func (c *cell) update(answer func()) {
-	c.mu.Lock()
-	answer()
+// settled is what follows on answers, and unlocks mu.
+func (c *cell) settled() {
 	suspended := !c.driving
 	if suspended {
 		c.fill()

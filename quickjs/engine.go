@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/bytecodealliance/wasmtime-go/v39"
 
@@ -321,19 +322,21 @@ func (v *variant) close() {
 	v.engine.Close()
 }
 
-// enter waits for a thread.
-func (e *Engine) enter(ctx context.Context, v *variant) error {
+// enter waits for a thread, and says how long.
+func (e *Engine) enter(ctx context.Context, v *variant) (waited time.Duration, err error) {
 	select {
 	case e.running <- struct{}{}:
 	default:
+		asked := time.Now()
 		select {
 		case e.running <- struct{}{}:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
+		waited = time.Since(asked)
 	}
 	v.clock.Enter()
-	return nil
+	return waited, nil
 }
 
 func (e *Engine) leave(v *variant) {

@@ -179,7 +179,7 @@ func (vm *VM) Position() string {
 	vm.stopped.Store(nil)
 	vm.SetDeadline(time.Now().Add(positionTime))
 	vm.fuelLeft = fuelReserve
-	if vm.engine.enter(vm.ctx, vm.variant) != nil {
+	if _, err := vm.engine.enter(vm.ctx, vm.variant); err != nil {
 		return ""
 	}
 	defer vm.engine.leave(vm.variant)
@@ -256,15 +256,16 @@ func (vm *VM) use(f func() error) error {
 	if vm.dead != nil {
 		return vm.dead
 	}
-	asked := time.Now()
-	if err := vm.engine.enter(vm.ctx, vm.variant); err != nil {
+	start := time.Now()
+	waited, err := vm.engine.enter(vm.ctx, vm.variant)
+	if err != nil {
 		return err
 	}
 	defer vm.engine.leave(vm.variant)
 	vm.broken, vm.reason, vm.softened = nil, nil, time.Time{}
-	start := time.Now()
-	vm.queued = start.Sub(asked)
-	err := vm.begin()
+	vm.queued = waited
+	start = start.Add(waited)
+	err = vm.begin()
 	if err == nil {
 		err = f()
 	}
