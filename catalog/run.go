@@ -72,33 +72,35 @@ func (e *Entry) protected(ctx context.Context, call *Call) (result *Result, err 
 	return e.rec.tool.Run(ctx, call)
 }
 
-// pace tells tools that answer at once from the others by their last calls: how many in a row were brief, up to
-// briefAfter, or below 0 after one that was long.
-type pace struct{ streak atomic.Int32 }
+// pace tells tools that answer at once from the others by their last calls: it goes up with a brief call, and down by
+// more with one that was not, as every machine has a pause now and then.
+type pace struct{ score atomic.Int32 }
 
 const (
 	briefCall  = 20 * time.Microsecond // to give a call to another goroutine costs half of this
-	briefAfter = 2
+	briefFrom  = 2                     // the score from which a tool is taken for brief
+	bestScore  = 8
+	slowCosts  = 4
 	longCall   = time.Millisecond
-	longCosts  = 64 // so many brief calls make up for a long one
+	afterALong = -64
 )
 
 // Took notes how long a call took from its look-up to its answer, hooks and contracts included.
 func (e *Entry) Took(d time.Duration) {
-	streak := &e.rec.pace.streak
-	switch n := streak.Load(); {
+	score := &e.rec.pace.score
+	switch n := score.Load(); {
 	case d >= longCall:
-		streak.Store(-longCosts)
-	case d >= briefCall && n > 0:
-		streak.Store(0)
-	case d < briefCall && n < briefAfter:
-		streak.Store(n + 1)
+		score.Store(afterALong)
+	case d >= briefCall:
+		score.Store(max(n-slowCosts, min(n, 0)))
+	case n < bestScore:
+		score.Store(n + 1)
 	}
 }
 
 // Brief reports whether the tool answers at once, as far as its last calls show: a call is best run where the caller
 // stands then.
-func (e *Entry) Brief() bool { return e.rec.pace.streak.Load() >= briefAfter }
+func (e *Entry) Brief() bool { return e.rec.pace.score.Load() >= briefFrom }
 
 // failure makes an *Error of what a tool returned; the end of the context stays what it is.
 func (e *Entry) failure(err error) error {

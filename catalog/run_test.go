@@ -244,7 +244,8 @@ func TestWhatIsTakenForBrief(t *testing.T) {
 		want bool
 	}{
 		{0, 0, false}, {1, time.Microsecond, false}, {1, time.Microsecond, true}, {100, time.Microsecond, true},
-		{1, 100 * time.Microsecond, false}, {1, time.Microsecond, false}, {1, time.Microsecond, true},
+		{1, 100 * time.Microsecond, true}, {1, 100 * time.Microsecond, false}, {100, 100 * time.Microsecond, false},
+		{1, time.Microsecond, false}, {1, time.Microsecond, true},
 		{1, time.Second, false}, {50, time.Microsecond, false}, {5, 100 * time.Microsecond, false}, {50, time.Microsecond, true},
 	} {
 		if got := took(step.n, step.took); got != step.want {

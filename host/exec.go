@@ -216,10 +216,10 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		return h.refuseWait(messageNoRunID)
 	}
 	h.mu.Lock()
-	c, last := h.cells[id], h.ended[id]
+	c, last := h.cells[id], h.repeated(id, scope)
 	h.mu.Unlock()
-	if last != nil && last.scope == scope {
-		return last.result
+	if last != nil {
+		return last
 	}
 	if c == nil {
 		if !h.durable {
@@ -247,10 +247,10 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 	c.mu.Unlock()
 	if refusal == messageUnavailable { // it has just ended
 		h.mu.Lock()
-		last := h.ended[id]
+		last := h.repeated(id, scope)
 		h.mu.Unlock()
-		if last != nil && last.scope == scope {
-			return last.result
+		if last != nil {
+			return last
 		}
 	}
 	if refusal != "" {

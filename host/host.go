@@ -97,7 +97,7 @@ type Host struct {
 	mu      sync.Mutex
 	closed  bool
 	cells   map[string]*cell // by run id: running, and suspended with live calls
-	ended   map[string]*ended
+	ended   lastResults
 	active  sync.WaitGroup // nested calls
 	workers *workers       // what runs them
 }
@@ -111,7 +111,7 @@ const (
 // New makes a host. The error is a mistake in the options. Where the engine cannot run (this build has no guest, or one
 // that does not match the ABI) every exec fails with runtime_unavailable and says why; see Available.
 func New(options *Options) (*Host, error) {
-	h := &Host{workers: newWorkers(), cells: map[string]*cell{}, ended: map[string]*ended{}, log: zerolog.Nop(), preparer: transpile.NewPreparer(cacheEntries, cacheBytes)}
+	h := &Host{workers: newWorkers(), cells: map[string]*cell{}, log: zerolog.Nop(), preparer: transpile.NewPreparer(cacheEntries, cacheBytes)}
 	if options != nil {
 		h.options = *options
 	}
@@ -179,10 +179,10 @@ func (h *Host) Close() error {
 	for _, c := range h.cells {
 		cells = append(cells, c)
 	}
-	for _, e := range h.ended {
-		e.timer.Stop()
+	if h.ended.timer != nil {
+		h.ended.timer.Stop()
 	}
-	h.ended = nil
+	h.ended = lastResults{}
 	h.mu.Unlock()
 	for _, c := range cells {
 		c.abort(errClosed)
@@ -314,12 +314,18 @@ var (
 
 func newRunID() string { return "cm_" + uuid.NewString() }
 
-// ended keeps the last result of a cell that was suspended before, for a caller who lost it.
-type ended struct {
+// lastResults keeps the last results of cells that were suspended before, for callers who lost them. The host's mu guards
+// it.
+type lastResults struct {
+	byRun map[string]lastResult
+	order []string // oldest first
+	timer *time.Timer
+}
+
+type lastResult struct {
 	scope  Scope
 	result *Result
 	at     time.Time
-	timer  *time.Timer
 }
 
 // repeatFor is how long the last result of a run can be asked for again, and maxEnded of how many runs.
@@ -334,22 +340,45 @@ func (h *Host) keepResult(c *cell, r *Result) {
 	if h.closed {
 		return
 	}
-	if len(h.ended) >= maxEnded {
-		oldest := ""
-		for id, e := range h.ended {
-			if oldest == "" || e.at.Before(h.ended[oldest].at) {
-				oldest = id
-			}
-		}
-		h.ended[oldest].timer.Stop()
-		delete(h.ended, oldest)
+	l := &h.ended
+	if l.byRun == nil {
+		l.byRun = map[string]lastResult{}
 	}
-	id := c.id
-	h.ended[id] = &ended{c.scope, r, time.Now(), time.AfterFunc(repeatFor, func() {
-		h.mu.Lock()
-		delete(h.ended, id)
-		h.mu.Unlock()
-	})}
+	l.byRun[c.id] = lastResult{c.scope, r, time.Now()}
+	l.order = append(l.order, c.id)
+	if len(l.order) > maxEnded {
+		l.dropOldest()
+	}
+	if l.timer == nil {
+		l.timer = time.AfterFunc(repeatFor, h.dropResults)
+	}
+}
+
+func (l *lastResults) dropOldest() {
+	delete(l.byRun, l.order[0])
+	l.order = l.order[1:]
+}
+
+// dropResults drops the results whose time is over.
+func (h *Host) dropResults() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := &h.ended
+	for len(l.order) > 0 && time.Since(l.byRun[l.order[0]].at) >= repeatFor {
+		l.dropOldest()
+	}
+	l.timer = nil
+	if len(l.order) > 0 && !h.closed {
+		l.timer = time.AfterFunc(repeatFor-time.Since(l.byRun[l.order[0]].at), h.dropResults)
+	}
+}
+
+// repeated is the last result of a run, for its scope. The caller holds mu.
+func (h *Host) repeated(id string, scope Scope) *Result {
+	if last, ok := h.ended.byRun[id]; ok && last.scope == scope {
+		return last.result
+	}
+	return nil
 }
 
 func (h *Host) forget(c *cell) {

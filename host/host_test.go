@@ -568,3 +568,32 @@ func BenchmarkExec(b *testing.B) {
 		}
 	}
 }
+
+// However many runs end, the last result of the newest ones can be asked for again, of the same scope.
+func TestLastResultsAreKept(t *testing.T) {
+	h := newHost(t, nil, Options{})
+	var ids []string
+	for i := range maxEnded + 10 {
+		id := fmt.Sprint("cm_", i)
+		ids = append(ids, id)
+		h.keepResult(&cell{id: id}, &Result{Status: Completed, Value: json.RawMessage(fmt.Sprint(i))})
+	}
+	for i, want := range map[int]string{0: "failed invalid_input input " + messageUnavailable, 9: "failed invalid_input input " + messageUnavailable, 10: "completed 10", maxEnded + 9: fmt.Sprint("completed ", maxEnded+9)} {
+		if got := brief(h.Wait(t.Context(), Scope{}, WaitInput{RunID: ids[i]})); got != want {
+			t.Errorf("run %d: %s, want %s", i, got, want)
+		}
+	}
+	if got := brief(h.Wait(t.Context(), Scope{Session: "x"}, WaitInput{RunID: ids[20]})); got == "completed 20" {
+		t.Error("a stranger got the result")
+	}
+	h.mu.Lock()
+	for id, last := range h.ended.byRun {
+		last.at = last.at.Add(-repeatFor)
+		h.ended.byRun[id] = last
+	}
+	h.mu.Unlock()
+	h.dropResults()
+	if n := len(h.ended.byRun) + len(h.ended.order); n != 0 || h.ended.timer != nil {
+		t.Errorf("%d results are kept for longer", n)
+	}
+}
