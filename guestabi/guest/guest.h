@@ -104,6 +104,8 @@ enum json_mode {
   JSON_SAFE,  /* what an error shows: runs no code of the cell */
 };
 void json_init(void);
+/* Set where JSON_INPUT throws an error of its own, not one of the cell's. */
+extern bool json_refused;
 /* Appends v as JSON text. Returns -1 with an exception pending. Sets b->full where b->limit cut it short. */
 int json_write(buffer *b, JSValueConst v, enum json_mode mode);
 void json_write_string(buffer *b, const char *utf8, size_t len);

@@ -46,6 +46,8 @@ static JSAtom atom_to_json;
 
 void json_init(void) { atom_to_json = JS_NewAtom(ctx, "toJSON"); }
 
+bool json_refused;
+
 static int write_value(writer *w, JSValueConst v, bool in_array);
 
 static void put(writer *w, const char *s) { buffer_puts(w->out, s); }
@@ -415,6 +417,7 @@ static int write_nested(writer *w, JSValueConst v) {
   void *self = JS_VALUE_GET_PTR(v);
   if (w->depth >= MAX_DEPTH) {
     if (w->mode == JSON_INPUT) {
+      json_refused = true;
       JS_ThrowTypeError(ctx, "the input is nested more than %d levels deep", MAX_DEPTH);
       return -1;
     }
@@ -424,6 +427,7 @@ static int write_nested(writer *w, JSValueConst v) {
   for (size_t i = 0; i < w->depth; i++) {
     if (w->path[i] != self) continue;
     if (w->mode == JSON_INPUT) {
+      json_refused = true;
       JS_ThrowTypeError(ctx, "the input contains itself (a circular reference); send a tree");
       return -1;
     }
@@ -445,6 +449,7 @@ static int write_boxed_or_object(writer *w, JSValueConst v) {
   enum kind kind = kind_of(v);
   if (kind == KIND_PROMISE) {
     if (w->mode == JSON_INPUT) {
+      json_refused = true;
       JS_ThrowTypeError(ctx, "the input holds a promise; await it first");
       return -1;
     }
@@ -490,6 +495,7 @@ static int write_value(writer *w, JSValueConst v, bool in_array) {
   if (JS_IsNull(v)) return put(w, "null"), 0;
   if (JS_IsBigInt(v)) {
     if (w->mode == JSON_INPUT) {
+      json_refused = true;
       JS_ThrowTypeError(ctx, "the input holds a BigInt, which JSON cannot carry; send Number(x) or String(x)");
       return -1;
     }

@@ -145,6 +145,7 @@ static int cancel_with(JSValueConst signal, uint32_t id) {
 static int write_input(buffer *input, uint32_t binding, int argc, JSValueConst *argv) {
   int r = 0;
   input->limit = limit;
+  json_refused = false;
   if (binding == BINDING_PATH) { /* every argument: the host says how many there may be */
     buffer_puts(input, "[");
     for (int i = 0; i < argc && r == 0; i++) {
@@ -158,10 +159,23 @@ static int write_input(buffer *input, uint32_t binding, int argc, JSValueConst *
     r = json_write(input, argv[0], JSON_INPUT);
   }
   if (r == 0 && input->full) {
+    json_refused = true;
     JS_ThrowRangeError(ctx, "the input takes more than %u bytes of JSON; send less of it", limit);
     r = -1;
   }
   return r;
+}
+
+/* rejected, of an input that no tool could get: with what errors of tools have. */
+static JSValue refused(const char *tool, size_t len) {
+  JSValue error = JS_GetException(ctx);
+  if (JS_IsError(error)) {
+    enum { FIELD = JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE };
+    JS_DefinePropertyValueStr(ctx, error, "code", JS_NewString(ctx, "invalid_input"), FIELD);
+    JS_DefinePropertyValueStr(ctx, error, "tool", JS_NewStringLen(ctx, tool, len), FIELD);
+  }
+  JS_Throw(ctx, error);
+  return rejected();
 }
 
 JSValue requests_call(const char *tool, size_t tool_len, uint32_t binding, uint32_t shape, int argc, JSValueConst *argv,
@@ -176,7 +190,7 @@ JSValue requests_call(const char *tool, size_t tool_len, uint32_t binding, uint3
   if (write_input(&input, binding, argc, argv) < 0) {
     buffer_free(&input);
     JS_FreeValue(ctx, signal);
-    return rejected();
+    return json_refused ? refused(tool, tool_len) : rejected();
   }
   uint32_t id, line, column;
   JSValue p = promise(&id, &line, &column);
