@@ -462,7 +462,19 @@ func (c *cell) frames(stack string) []frame {
 			out = append(out, frame{m[1], c.prepared.Locate(p)})
 		}
 	}
+	for len(out) > 1 && out[0].isDefaultConstructor() {
+		out = out[1:]
+	}
 	return out
+}
+
+// isDefaultConstructor says whether a frame is of a constructor that its class does not write. Its place is the class;
+// where an instance was made says more.
+func (f frame) isDefaultConstructor() bool {
+	line := utf16.Encode([]rune(f.location.LineText))
+	at := f.location.Column - 1
+	return f.function != "" && f.function != "<anonymous>" && at >= 0 && at <= len(line) &&
+		strings.HasPrefix(string(utf16.Decode(line[at:])), "class ")
 }
 
 func renderFrames(frames []frame) string {

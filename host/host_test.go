@@ -167,6 +167,7 @@ func TestExec(t *testing.T) {
 		{`Promise.reject(new Error("a")); Promise.reject(new TypeError("b")); return 1`, "failed internal_error guest 2 promises were rejected and nothing handled them:\n1. Error: a"},
 		{"const g = () => echo({n: 1n});\nawait g()", "failed internal_error guest TypeError: the input holds a BigInt, which JSON cannot carry; send Number(x) or String(x) {\"code\":\"invalid_input\",\"tool\":\"echo\"}\n    at g (1:17)"},
 		{`return echo({n: 10n})`, "failed internal_error guest TypeError: the input holds a BigInt, which JSON cannot carry; send Number(x) or String(x) {\"code\":\"invalid_input\",\"tool\":\"echo\"}\n    at 1:8"},
+		{"class Mine extends Error {}\nfunction f() { throw new Mine('x') }\nf()", "failed internal_error guest Mine: x\n    at f (2:22)\n"},
 		{`serch("x")`, `failed internal_error guest ReferenceError: serch is not defined. Did you mean catalog.search?`},
 		{`ecoh({})`, `failed internal_error guest ReferenceError: ecoh is not defined. Did you mean echo`},
 		{`print(1)`, `failed internal_error guest ReferenceError: print is not defined. Use text(value).`},
