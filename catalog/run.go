@@ -62,11 +62,7 @@ func (e *Entry) Run(ctx context.Context, call *Call) (*Result, error) {
 func (e *Entry) protected(ctx context.Context, call *Call) (result *Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			result, err = nil, &Error{
-				Code:    CodeToolError,
-				Message: fmt.Sprintf("Tool %q broke off unexpectedly. It may have done part of its work.", e.callable),
-				Err:     &PanicError{Value: v, Stack: debug.Stack()},
-			}
+			result, err = nil, BrokeOff(e.callable, &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
 	return e.rec.tool.Run(ctx, call)
@@ -101,6 +97,11 @@ func (e *Entry) Took(d time.Duration) {
 // Brief reports whether the tool answers at once, as far as its last calls show: a call is best run where the caller
 // stands then.
 func (e *Entry) Brief() bool { return e.rec.pace.score.Load() >= briefFrom }
+
+// BrokeOff is the error of a tool that panicked or ended its goroutine. cause, which may be nil, is for the log.
+func BrokeOff(tool string, cause error) *Error {
+	return &Error{Code: CodeToolError, Message: fmt.Sprintf("Tool %q broke off unexpectedly. It may have done part of its work.", tool), Err: cause}
+}
 
 // failure makes an *Error of what a tool returned; the end of the context stays what it is.
 func (e *Entry) failure(err error) error {

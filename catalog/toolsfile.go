@@ -68,9 +68,8 @@ type FileError struct {
 //	run           a program, see [Program]
 //
 // Each tool has exactly one of reply, error and run. An unknown field is refused with the place where it belongs or the
-// nearest known name. A tool
-// that is wrong is left out with a [Problem] that names it; the error is for a file that cannot be read at all: not
-// there, over 64 MiB, not JSON (with line and column), not a list of tools. A relative cwd is relative to the folder of the
+// nearest known name. A tool that is wrong is left out with a [Problem] that names it; the error is for a file that cannot
+// be read at all: not there, over 64 MiB, not JSON (with line and column), not a list of tools. A relative cwd is relative to the folder of the
 // file; a program with a slash, such as ./sum, to cwd where that is set, and to the folder of the file where it is not.
 func LoadFile(path string) ([]Tool, []Problem, error) {
 	f, err := os.Open(path)

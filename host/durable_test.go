@@ -65,7 +65,7 @@ text("after"); return n + a.v + b.v + new Error().stack.length * 0`})
 		t.Fatal(got)
 	}
 	// The first one is alive after all: the run is not its own any more.
-	if got := first.Wait(t.Context(), scope, WaitInput{r.RunID}); got.Error != messageUnavailable {
+	if got := first.Wait(t.Context(), scope, WaitInput{r.RunID}); got.Error != MessageUnavailable {
 		t.Error(brief(got))
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.run")); len(left) != 0 {
@@ -137,7 +137,7 @@ func TestCancelAndExpiryInAStore(t *testing.T) {
 		t.Error("cancel, and again, and what is no id")
 	}
 	time.Sleep(1100 * time.Millisecond)
-	if got := second.Wait(t.Context(), Scope{}, WaitInput{b.RunID}); got.Error != messageUnavailable {
+	if got := second.Wait(t.Context(), Scope{}, WaitInput{b.RunID}); got.Error != MessageUnavailable {
 		t.Error(brief(got))
 	}
 	fileStore(t, dir) // sweeps

@@ -171,9 +171,12 @@ func (h *Host) exec(ctx context.Context, scope Scope, in ExecInput, options Call
 	})
 }
 
-// Messages that are part of the contract, word for word.
+// MessageUnavailable is the error of a wait for a run that there is not, or not any more. It is part of the contract, word
+// for word.
+const MessageUnavailable = "code mode run is unavailable or expired."
+
+// The other messages of wait; the first two are part of the contract as well, word for word.
 const (
-	messageUnavailable   = "code mode run is unavailable or expired."
 	messageOtherSession  = "code mode run belongs to a different session."
 	messageTooMany       = "too many suspended code mode runs."
 	messageOtherRun      = "this run was started by another agent run; only that one can wait for it."
@@ -223,7 +226,7 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 	}
 	if c == nil {
 		if !h.durable {
-			return h.refuseWait(messageUnavailable)
+			return h.refuseWait(MessageUnavailable)
 		}
 		return h.waitAdopted(ctx, scope, id)
 	}
@@ -237,7 +240,7 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 	case c.scope.Session != scope.Session:
 		refusal = messageOtherSession
 	case c.ending != nil:
-		refusal = messageUnavailable
+		refusal = MessageUnavailable
 	case c.driving:
 		refusal = messageAlreadyWaited
 	default:
@@ -245,7 +248,7 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		c.expiry.Stop()
 	}
 	c.mu.Unlock()
-	if refusal == messageUnavailable { // it has just ended
+	if refusal == MessageUnavailable { // it has just ended
 		h.mu.Lock()
 		last := h.repeated(id, scope)
 		h.mu.Unlock()
@@ -260,7 +263,7 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		switch {
 		case errors.Is(err, errExpired):
 			c.end(errExpired, nil)
-			return h.refuseWait(messageUnavailable)
+			return h.refuseWait(MessageUnavailable)
 		case errors.Is(err, ErrRunTaken):
 			c.end(errTaken, nil)
 			return h.refuseWait(messageAlreadyWaited)
@@ -294,9 +297,9 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 		return h.refuseInterrupted()
 	case err != nil:
 		h.log.Error().Str("run", id).Err(err).Msg("the store cannot be read")
-		return h.refuseWait(messageUnavailable)
+		return h.refuseWait(MessageUnavailable)
 	case !ok:
-		return h.refuseWait(messageUnavailable)
+		return h.refuseWait(MessageUnavailable)
 	}
 	putBack := func() {
 		if err := h.store.Put(context.WithoutCancel(ctx), id, record, expires); err != nil {

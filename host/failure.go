@@ -116,7 +116,7 @@ func (c *cell) classify(err error) (code Code, phase Phase, message, limit strin
 	case err == c.host.noEngine:
 		return RuntimeUnavailable, PhaseHost, "Code mode cannot run: " + strings.TrimPrefix(err.Error(), "quickjs: ") + ".", ""
 	case errors.Is(err, errExpired):
-		return InvalidInput, PhaseInput, messageUnavailable, ""
+		return InvalidInput, PhaseInput, MessageUnavailable, ""
 	case errors.Is(err, errCancelled):
 		return Aborted, PhaseHost, "The run was cancelled.", ""
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

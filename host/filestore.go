@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,9 @@ const (
 	takenSuffix = ".taken" // one that a process goes on with
 	begunSuffix = ".begun" // and that has done meanwhile what must not be done twice
 )
+
+// suffixes are in the order in which a run is looked for: one that was put back counts before what its taker left.
+var suffixes = []string{fileSuffix, takenSuffix, begunSuffix}
 
 // OpenFileStore opens a folder, makes it where it is missing, and removes what has expired in it. The error says what is
 // wrong with the folder: it is not one, or others can write to it.
@@ -111,7 +115,7 @@ func (s *FileStore) giveBack(id string) error {
 }
 
 func (s *FileStore) removeTaken(id string) error {
-	for _, suffix := range []string{takenSuffix, begunSuffix} {
+	for _, suffix := range suffixes[1:] {
 		if err := os.Remove(s.file(id, suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("host: store: %w", err)
 		}
@@ -182,7 +186,7 @@ func (s *FileStore) Get(_ context.Context, id string) (record []byte, expires ti
 // open opens and locks the file of a run, and says which one it is. f is nil where there is none. The caller has the
 // folder's lock.
 func (s *FileStore) open(id string) (f *os.File, suffix string, err error) {
-	for _, suffix := range []string{fileSuffix, takenSuffix, begunSuffix} {
+	for _, suffix := range suffixes {
 		f, err := os.OpenFile(s.file(id, suffix), os.O_RDWR, 0)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -304,17 +308,21 @@ func (s *FileStore) Each(_ context.Context, f func(string, []byte, time.Time) er
 			return fmt.Errorf("host: store: %w", err)
 		}
 		for _, e := range entries {
-			id, suffix, ok := strings.Cut(e.Name(), ".")
-			if suffix = "." + suffix; !ok || suffix != fileSuffix && suffix != takenSuffix && suffix != begunSuffix || !runID.MatchString(id) || !e.Type().IsRegular() {
+			suffix := filepath.Ext(e.Name())
+			id := strings.TrimSuffix(e.Name(), suffix)
+			if !slices.Contains(suffixes, suffix) || !runID.MatchString(id) || !e.Type().IsRegular() {
 				continue
 			}
 			f, first, err := s.open(id)
-			if f == nil || err != nil {
+			if err != nil || f == nil {
+				continue
+			}
+			f.Close()
+			if first != suffix {
 				continue
 			}
 			record, expires, err := read(f.Name())
-			f.Close()
-			if err != nil || first != suffix {
+			if err != nil {
 				continue
 			}
 			if !time.Now().Before(expires) {

@@ -102,7 +102,7 @@ func hammerOne(ctx context.Context, h *Host, scope Scope, random *rand.Rand, n i
 		if !h.Cancel(r.RunID) {
 			return fmt.Errorf("the run could not be cancelled")
 		}
-		return want(h.Wait(ctx, scope, WaitInput{r.RunID}), "failed invalid_input input "+messageUnavailable)
+		return want(h.Wait(ctx, scope, WaitInput{r.RunID}), "failed invalid_input input "+MessageUnavailable)
 	case 4: // cancelled while it runs
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(1+random.IntN(10))*time.Millisecond)
 		defer cancel()

@@ -268,7 +268,7 @@ func TestWaitRefusals(t *testing.T) {
 		want  string
 	}{
 		{mine, "", messageNoRunID},
-		{mine, "cm_nope", messageUnavailable},
+		{mine, "cm_nope", MessageUnavailable},
 		{Scope{Session: "other", AgentRun: "r"}, r.RunID, messageOtherSession},
 		{Scope{Session: "s", AgentRun: "other"}, r.RunID, messageOtherRun},
 		{Scope{Session: "s"}, r.RunID, messageOtherRun},
@@ -382,7 +382,7 @@ func TestExpiry(t *testing.T) {
 	h := newHost(t, newTools(), Options{Limits: limits.Limits{SnapshotTTLSeconds: 1}})
 	r := exec(t, h, `await yield_control()`)
 	time.Sleep(1100 * time.Millisecond)
-	if got := h.Wait(t.Context(), Scope{}, WaitInput{r.RunID}); got.Error != messageUnavailable {
+	if got := h.Wait(t.Context(), Scope{}, WaitInput{r.RunID}); got.Error != MessageUnavailable {
 		t.Error(brief(got))
 	}
 	if n := len(h.store.(*memoryStore).records); n != 0 || len(h.Runs(Scope{})) != 0 {
@@ -579,7 +579,7 @@ func TestLastResultsAreKept(t *testing.T) {
 		ids = append(ids, id)
 		h.keepResult(&cell{id: id}, &Result{Status: Completed, Value: json.RawMessage(fmt.Sprint(i))})
 	}
-	for i, want := range map[int]string{0: "failed invalid_input input " + messageUnavailable, 9: "failed invalid_input input " + messageUnavailable, 10: "completed 10", maxEnded + 9: fmt.Sprint("completed ", maxEnded+9)} {
+	for i, want := range map[int]string{0: "failed invalid_input input " + MessageUnavailable, 9: "failed invalid_input input " + MessageUnavailable, 10: "completed 10", maxEnded + 9: fmt.Sprint("completed ", maxEnded+9)} {
 		if got := brief(h.Wait(t.Context(), Scope{}, WaitInput{RunID: ids[i]})); got != want {
 			t.Errorf("run %d: %s, want %s", i, got, want)
 		}

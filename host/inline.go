@@ -52,16 +52,18 @@ func (c *cell) runInline(ctx context.Context, deadline time.Time) *Result {
 			ended = nil
 		}
 		c.mu.Lock()
-		if in := c.inline.in; in != nil && (in == seen || ctx.Err() != nil) {
+		in := c.inline.in
+		leave := in != nil && (in == seen || ctx.Err() != nil)
+		if leave {
 			c.inline.turn++
 			c.inline.in = nil
 			c.launchInline()
-			c.mu.Unlock()
-			return nil
-		} else {
-			seen = in
 		}
 		c.mu.Unlock()
+		if leave {
+			return nil
+		}
+		seen = in
 	}
 }
 

@@ -199,18 +199,10 @@ func (c *cell) start(r *request) {
 			r.done = make(chan struct{})
 			r.after, c.lanes[lane] = c.lanes[lane], r.done
 		}
-		if c.driving && r.done == nil && entry != nil && entry.Brief() {
-			c.inline.calls = append(c.inline.calls, r)
-		} else {
-			c.launch(r)
-		}
+		c.dispatch(r, r.done == nil && entry != nil && entry.Brief())
 	case r.method == methodSearch:
 		c.counts.search.Add(1)
-		if c.driving {
-			c.inline.calls = append(c.inline.calls, r)
-		} else {
-			c.launch(r)
-		}
+		c.dispatch(r, true)
 	case r.method == methodDescribe:
 		c.counts.describe.Add(1)
 		c.answerNow(r, c.describeTool)
@@ -229,6 +221,15 @@ func (c *cell) begin() {
 	}
 }
 
+// dispatch leaves a brief request to the driver, where there is one, and launches any other. The caller holds mu.
+func (c *cell) dispatch(r *request, brief bool) {
+	if brief && c.driving {
+		c.inline.calls = append(c.inline.calls, r)
+	} else {
+		c.launch(r)
+	}
+}
+
 // launch performs a request on a goroutine of its own. The caller holds mu.
 func (c *cell) launch(r *request) {
 	r.began = true
@@ -242,7 +243,7 @@ func (c *cell) perform(r *request) {
 	ended := false
 	defer func() {
 		if !ended { // the tool ended its goroutine, as testing.T.FailNow does
-			c.settle(r, false, c.errorReply(r, &catalog.Error{Code: catalog.CodeToolError, Message: fmt.Sprintf("Tool %q broke off unexpectedly. It may have done part of its work.", r.tool)}, true))
+			c.settle(r, false, c.errorReply(r, catalog.BrokeOff(r.tool, nil), true))
 		}
 	}()
 	if r.method == methodSearch {

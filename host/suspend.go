@@ -54,9 +54,6 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	if err != nil {
 		return c.fail(err)
 	}
-	c.mu.Lock()
-	c.taken, c.begun = false, false
-	c.mu.Unlock()
 	c.closeVM()
 	c.parked = nil
 	c.host.log.Debug().Str("run", c.id).Int("snapshotBytes", s.Size()).Time("expires", expires).Msg("cell suspended")
@@ -72,6 +69,7 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	}
 	r.ReplaySafe = c.restartSafe && safe
 	c.driving, c.driver = false, nil
+	c.taken, c.begun = false, false // the store has it back
 	c.expires = expires
 	c.expiry = time.AfterFunc(time.Until(expires), func() { c.abort(errExpired) })
 	ending := c.ending

@@ -157,23 +157,28 @@ func TestKilledBetweenExecAndWait(t *testing.T) {
 			return string(text)
 		}
 	}
-	first, out := start("exec", "-e", code, "--no-wait", "--timeout", "1s")
-	first.Wait()
-	var result struct{ Status, RunID string }
-	if err := json.Unmarshal([]byte(out()), &result); err != nil || result.Status != "waiting" {
-		t.Fatalf("%v: %s", err, out())
-	}
-	// The second process waits once, is left with two calls under way, and is killed.
-	second, out := start("wait", result.RunID, "--no-wait", "--format", "json")
-	for range 3000 {
-		if strings.Contains(out(), "\n") {
-			break
+	suspended := func(args ...string) (runID string) {
+		t.Helper()
+		cmd, out := start(append(args, "--no-wait")...)
+		cmd.Wait()
+		var result struct{ Status, RunID string }
+		if err := json.Unmarshal([]byte(out()), &result); err != nil || result.Status != "waiting" {
+			t.Fatalf("%v: %s", err, out())
 		}
-		time.Sleep(10 * time.Millisecond)
+		return result.RunID
 	}
-	second.Process.Kill()
-	second.Wait()
-	third, out := start("wait", result.RunID, "--format", "json")
+	killWhen := func(cmd *exec.Cmd, there func() bool) {
+		for i := 0; i < 3000 && !there(); i++ {
+			time.Sleep(10 * time.Millisecond)
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	run := suspended("exec", "-e", code, "--timeout", "1s")
+	// The second process waits once, is left with two calls under way, and is killed.
+	second, out := start("wait", run, "--no-wait", "--format", "json")
+	killWhen(second, func() bool { return strings.Contains(out(), "\n") })
+	third, out := start("wait", run, "--format", "json")
 	third.Wait()
 	if !strings.Contains(out(), `"value":[1,1,"unknown",2]`) {
 		t.Errorf("%s", out())
@@ -183,21 +188,13 @@ func TestKilledBetweenExecAndWait(t *testing.T) {
 	}
 
 	// A process that is killed while the cell runs loses nothing where only what may be repeated was called.
-	fourth, out := start("exec", "-e", `await yield_control(); return await read({})`, "--no-wait")
-	fourth.Wait()
-	if err := json.Unmarshal([]byte(out()), &result); err != nil || result.Status != "waiting" {
-		t.Fatalf("%v: %s", err, out())
-	}
-	fifth, _ := start("wait", result.RunID)
-	for range 3000 {
-		if text, _ := os.ReadFile(marks + ".read"); len(text) > 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	fifth.Process.Kill()
-	fifth.Wait()
-	sixth, out := start("wait", result.RunID, "--format", "json")
+	run = suspended("exec", "-e", `await yield_control(); return await read({})`)
+	fifth, _ := start("wait", run)
+	killWhen(fifth, func() bool {
+		text, _ := os.ReadFile(marks + ".read")
+		return len(text) > 0
+	})
+	sixth, out := start("wait", run, "--format", "json")
 	sixth.Wait()
 	if !strings.Contains(out(), `"value":5`) {
 		t.Errorf("%s", out())

@@ -231,7 +231,7 @@ func (s *session) follow(ctx context.Context, p printer, noWait bool, start func
 	case host.Completed:
 		return nil
 	case host.Failed:
-		if result.Error == unavailable && s.state != "" {
+		if result.Error == host.MessageUnavailable && s.state != "" {
 			fmt.Fprintf(p.err, "codemode: codemode runs --state %s lists the runs there are\n", s.state)
 		}
 		return exitCode(exitFailed)
@@ -257,9 +257,6 @@ func running(r *host.Result) int {
 	}
 	return n
 }
-
-// unavailable is what wait says, word for word, of a run that it does not have.
-const unavailable = "code mode run is unavailable or expired."
 
 // noTools says why the catalog is empty.
 func (f *catalogFlags) noTools(snapshot *catalog.Snapshot, upstream *mcp.Upstream) error {
