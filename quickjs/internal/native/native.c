@@ -26,6 +26,14 @@ static int from_error(codemode_failure *f, wasmtime_error_t *e) {
   return CODEMODE_ERROR;
 }
 
+/* What the host ended needs no words of wasmtime, which can take 100 ms to write its own stack down (RUST_BACKTRACE). */
+static int from_host(codemode_failure *f, wasmtime_error_t *e, wasm_trap_t *t) {
+  static char message[] = "ended by the host";
+  if (e) wasmtime_error_delete(e);
+  if (t) wasm_trap_delete(t);
+  return fail(f, CODEMODE_ERROR, -1, &(wasm_byte_vec_t){sizeof message - 1, message});
+}
+
 static int from_trap(codemode_failure *f, wasm_trap_t *t) {
   wasm_byte_vec_t m;
   wasmtime_trap_code_t code;
@@ -61,6 +69,7 @@ static wasm_trap_t *import(void *env, wasmtime_caller_t *caller, wasmtime_val_ra
   codemode_instance *i = wasmtime_context_get_data(wasmtime_caller_context(caller));
   refresh(i);
   if (codemodeImport(i->handle, (int)(intptr_t)env, slots, n) == 0) return NULL;
+  i->ended = true;
   static const char message[] = "ended by the host";
   return wasmtime_trap_new(message, sizeof message - 1);
 }
@@ -91,7 +100,10 @@ int codemode_prepare(wasmtime_linker_t *linker, wasmtime_module_t *module, wasmt
 static wasmtime_error_t *tick(wasmtime_context_t *context, void *data, uint64_t *delta,
                               wasmtime_update_deadline_kind_t *kind) {
   codemode_instance *i = data;
-  if (codemodeTick(i->handle) != 0) return wasmtime_error_new("stopped by the host");
+  if (codemodeTick(i->handle) != 0) {
+    i->ended = true;
+    return wasmtime_error_new("stopped by the host");
+  }
   *delta = 1;
   *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
   return NULL;
@@ -140,8 +152,10 @@ void codemode_delete(codemode_instance *i) {
 
 int codemode_call_inside(codemode_instance *i, int export, wasmtime_val_raw_t *slots, size_t nslots, codemode_failure *f) {
   wasm_trap_t *trap = NULL;
+  i->ended = false;
   wasmtime_error_t *e = wasmtime_func_call_unchecked(i->context, &i->exports[export], slots, nslots, &trap);
   refresh(i);
+  if ((e || trap) && i->ended) return from_host(f, e, trap);
   if (e) return from_error(f, e);
   if (trap) return from_trap(f, trap);
   return CODEMODE_OK;

@@ -126,6 +126,7 @@ typedef struct codemode_instance {
   uint8_t *base; /* of linear memory, and its size: valid between calls and inside imports */
   size_t size;
   uintptr_t handle; /* the Go side's runtime/cgo.Handle */
+  bool ended; /* by the host, in the call under way or the last one */
   wasmtime_func_t exports[CODEMODE_MAX_EXPORTS];
 } codemode_instance;
 
