@@ -46,8 +46,8 @@ try {
   }
   const payload = outcome.payload === "" || outcome.truncated ? outcome.payload : JSON.parse(outcome.payload);
   if (outcome.state === "pending") result.error = { message: "the cell waits for nothing that can come" };
-  else if (outcome.state !== "fulfilled") result.error = payload;
-  // A stopped instance must not be used again, not even to ask it what was rejected.
+  else if (outcome.state === "stopped") result.error = { message: "stopped", stack: cell.position() };
+  else if (outcome.state === "rejected") result.error = payload;
   else if (outcome.rejections > 0) result.error = { message: "unhandled rejection", rejections: JSON.parse(cell.rejections()) };
   else Object.assign(result, { status: "completed", value: payload });
 } catch (error) {

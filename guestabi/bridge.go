@@ -125,7 +125,7 @@ func (s State) String() string {
 // Outcome is the state of a cell after a run or a settle.
 type Outcome struct {
 	State State
-	// Payload is the value as JSON text where State is Fulfilled, and a Thrown as JSON where it is Rejected or Stopped.
+	// Payload is the value as JSON text where State is Fulfilled, and a Thrown as JSON where it is Rejected.
 	// It is given once; later outcomes of the same cell have none.
 	Payload []byte
 	// Truncated says that Payload is only the start of the value.

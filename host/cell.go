@@ -43,7 +43,6 @@ type cell struct {
 	noted      bool              // the notes were given
 	output     *limits.Output
 	frontier   []*request // what the cell asked in this step
-	stoppedAt  string     // the stack of a cell that was told to stop
 	broken     error      // what the cell asked and must not: it ends when the step ends
 	done       bool       // the main promise is fulfilled
 	value      json.RawMessage
@@ -260,11 +259,6 @@ func (c *cell) vmOptions(deadline time.Time) quickjs.Options {
 // step takes in what a run of the VM came to, and dispatches what the cell asked in it.
 func (c *cell) step(out guestabi.Outcome, err error) *Result {
 	if err != nil {
-		if out.State == guestabi.Stopped {
-			var where guestabi.Thrown
-			json.Unmarshal(out.Payload, &where)
-			c.stoppedAt = where.Stack
-		}
 		return c.fail(err)
 	}
 	if out.State == guestabi.Fulfilled && len(out.Payload) > 0 {

@@ -86,11 +86,7 @@ func (c *cell) fail(err error) *Result {
 	code, phase, message, limit := c.classify(err)
 	var location *transpile.Location
 	if limit != "" && c.vm != nil {
-		stack := c.stoppedAt
-		if stack == "" {
-			stack = c.vm.Position()
-		}
-		if frames := c.frames(stack); len(frames) > 0 {
+		if frames := c.frames(c.vm.Position()); len(frames) > 0 {
 			location = &frames[0].location
 			message += "\n" + renderFrames(frames) + location.Caret()
 		}

@@ -270,6 +270,12 @@ func TestWhereACellWasStopped(t *testing.T) {
 		{"let n = 0\nfor (const x of new Uint8Array(5e6))\n  n = x", "2:1"},
 		{"for (;;) {\n  try { throw 1 } catch {} }", "2:15"},
 		{"await null;\nfor (;;)\n  await null", "2:1"},
+
+		// Promise jobs alone: the engine swallows the stop itself, and mostly there is no stack.
+		{"const settled = Promise.resolve()\nfunction tick() {\n  return settled.then(tick)\n}\nawait tick()", "then native | tick 3:18"},
+		{"const endless = {\n  then(resolve) { resolve(endless) }\n}\nawait endless", "then 2:19"},
+		{"const again = () =>\n  queueMicrotask(again)\nagain()", "again 2:3"},
+		{"async function poll() {\n  await null\n  return poll()\n}\nawait poll()", "poll 3:10"},
 	} {
 		if at := stoppedAt(t, test.body, Options{Limits: limits.Limits{Fuel: 20_000_000}}, time.Time{}); at != test.want {
 			t.Errorf("%q was stopped at %q, want %q", test.body, at, test.want)

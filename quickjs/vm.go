@@ -175,15 +175,14 @@ func (vm *VM) Position() string {
 	if vm.instance == nil || vm.dead == nil {
 		return ""
 	}
-	vm.ctx, vm.broken, vm.reason, vm.softened = context.Background(), nil, nil, time.Time{}
-	vm.stopped.Store(nil)
-	vm.SetDeadline(time.Now().Add(positionTime))
-	vm.fuelLeft = fuelReserve
-	if _, err := vm.engine.enter(vm.ctx, vm.variant); err != nil {
+	if _, err := vm.engine.enter(context.Background(), vm.variant); err != nil {
 		return ""
 	}
 	defer vm.engine.leave(vm.variant)
-	at, err := vm.call(exportPosition)
+	at, err := vm.position()
+	if err != nil { // the heap was left in a state that is no good; what was noted before is
+		at, err = vm.position()
+	}
 	if err != nil {
 		return ""
 	}
@@ -192,6 +191,14 @@ func (vm *VM) Position() string {
 		return ""
 	}
 	return text
+}
+
+func (vm *VM) position() (uint64, error) {
+	vm.ctx, vm.broken, vm.reason, vm.softened = context.Background(), nil, nil, time.Time{}
+	vm.stopped.Store(nil)
+	vm.fuelLeft, vm.queued = fuelReserve, 0
+	vm.SetDeadline(time.Now().Add(positionTime))
+	return vm.call(exportPosition)
 }
 
 // Spent is how long the guest has run in this VM, with the bridge's answers in it.

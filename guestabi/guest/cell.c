@@ -10,7 +10,9 @@ static JSRuntime *rt;
 static JSValue main_promise = JS_UNDEFINED;
 static bool reported;     /* the main promise's outcome has been given to the host */
 static bool stopped;      /* the host said stop: nothing runs any more */
-static JSValue stop_error = JS_UNDEFINED;
+static abi_string stopped_at; /* the stack of that moment */
+static uint32_t jobs;         /* that were run since the engine last asked whether to go on */
+static abi_string among_jobs; /* the stack when it did, where many had run */
 static uint32_t value_limit;
 static buffer result; /* what the last outcome or text points into */
 
@@ -44,10 +46,42 @@ static void track_rejection(JSContext *c, JSValueConst promise, JSValueConst rea
   }
 }
 
-/* --- stopping --- */
+/* --- stopping ---
+
+   The engine throws what cannot be caught when it is told to stop. Promise jobs swallow that, and what they held may take
+   long to be freed, so the place is noted before. */
+
+static abi_string stack_here(void) {
+  JSValue error = JS_NewError(ctx), stack = error_stack(error);
+  abi_string s = {0};
+  if (JS_IsString(stack)) s.ptr = (char *)JS_ToCStringLen(ctx, &s.len, stack);
+  JS_FreeValue(ctx, stack);
+  JS_FreeValue(ctx, error);
+  return s;
+}
+
+/* Between jobs there is no stack. */
+static abi_string where(void) {
+  enum { MOST_NATIVE_FRAMES = 16 };
+  for (int level = 0; level < MOST_NATIVE_FRAMES; level++) {
+    JSAtom file = JS_GetScriptOrModuleName(ctx, level);
+    if (file == JS_ATOM_NULL) continue;
+    JS_FreeAtom(ctx, file);
+    return stack_here();
+  }
+  return among_jobs;
+}
 
 static int on_interrupt(JSRuntime *r, void *opaque) {
-  if (!stopped) stopped = bridge_interrupted();
+  if (stopped) return true;
+  if (bridge_interrupted()) {
+    stopped = true;
+    stopped_at = where();
+  } else if (jobs > 50) {
+    JS_FreeCString(ctx, among_jobs.ptr);
+    among_jobs = stack_here();
+    jobs = 0;
+  }
   return stopped;
 }
 
@@ -279,14 +313,10 @@ EXPORT("codemode-build-end") void build_end(void) {
 static void run_jobs(void) {
   JSContext *c;
   while (!stopped && JS_IsJobPending(rt)) {
+    jobs++;
     if (JS_ExecutePendingJob(rt, &c) >= 0) continue;
     JSValue error = JS_GetException(ctx);
-    if (JS_IsUncatchableError(error)) {
-      stopped = true;
-      stop_error = error;
-      return;
-    }
-    reject_later(JS_UNDEFINED, error);
+    if (!stopped) reject_later(JS_UNDEFINED, error);
     JS_FreeValue(ctx, error);
   }
 }
@@ -307,11 +337,7 @@ static void report(abi_outcome *o, JSPromiseStateEnum state) {
       JS_FreeValue(ctx, value);
       value = JS_GetException(ctx);
       o->state = STATE_REJECTED;
-      if (JS_IsUncatchableError(value)) {
-        stopped = true;
-        stop_error = value;
-        return;
-      }
+      if (stopped) return;
     }
     o->truncated = result.full;
   }
@@ -336,7 +362,6 @@ static abi_outcome *outcome(void) {
     o.state = STATE_STOPPED;
     o.truncated = false;
     buffer_free(&result);
-    error_describe(&result, stop_error, ERROR_BYTES);
   } else if (reported) {
     requests_cancel_idle();
   }
@@ -375,11 +400,7 @@ CELL("run") abi_outcome *cell_run(char *source, size_t len, uint64_t seed, uint3
   JS_FreeValue(ctx, body);
   if (JS_IsException(promise)) {
     JSValue error = JS_GetException(ctx);
-    if (JS_IsUncatchableError(error)) {
-      stopped = true;
-      stop_error = error;
-      return outcome();
-    }
+    if (stopped) return outcome();
     promise = JS_NewSettledPromise(ctx, true, error);
     JS_FreeValue(ctx, error);
   }
@@ -394,13 +415,8 @@ CELL("settle") abi_outcome *cell_settle(uint32_t id, uint32_t ok, char *payload,
   requests_step();
   if (!stopped && requests_settle(id, ok, len ? payload : "", len) < 0) {
     JSValue error = JS_GetException(ctx);
-    if (JS_IsUncatchableError(error)) {
-      stopped = true;
-      stop_error = error;
-    } else {
-      reject_later(JS_UNDEFINED, error);
-      JS_FreeValue(ctx, error);
-    }
+    if (!stopped) reject_later(JS_UNDEFINED, error);
+    JS_FreeValue(ctx, error);
   }
   if (len) release_memory(payload);
   run_jobs();
@@ -421,13 +437,19 @@ CELL("rejections") abi_string *cell_rejections(void) {
   return &s;
 }
 
-/* A cell that was stopped in an orderly way has left its frames behind, and the error that stopped it knows where. */
+/* A trap may have come while a large heap was collected or freed, and whatever is made here goes on with that. */
 CELL("position") abi_string *cell_position(void) {
   static abi_string s;
-  JSValue error = JS_IsUndefined(stop_error) ? JS_NewError(ctx) : JS_DupValue(ctx, stop_error);
-  JSValue stack = error_stack(error);
-  s = (abi_string){"", 0};
-  if (JS_IsString(stack)) s.ptr = (char *)JS_ToCStringLen(ctx, &s.len, stack);
+  static bool tried;
+  if (stopped) {
+    s = stopped_at;
+  } else if (tried) {
+    s = among_jobs;
+  } else {
+    tried = true;
+    JS_SetGCThreshold(rt, SIZE_MAX);
+    s = where();
+  }
   return &s;
 }
 

@@ -271,19 +271,14 @@ static void describe_error(buffer *b, JSValueConst e, int depth) {
   JS_FreeValue(ctx, errors);
 }
 
-static void describe_other(buffer *b, JSValueConst thrown) {
-  bool first = true, accessor, own;
-  if (JS_IsObject(thrown) && !JS_IsProxy(thrown)) {
-    /* Objects made like errors: show what an error would show. */
-    JSValue name = named(thrown, "name", &accessor, &own), message = named(thrown, "message", &accessor, &own);
-    if (JS_IsString(message)) {
-      text_member(b, "name", name, &first);
-      text_member(b, "message", message, &first);
-    }
-    JS_FreeValue(ctx, name);
-    JS_FreeValue(ctx, message);
-  }
-  value_member(b, "thrown", 6, thrown, &first);
+/* Whether a plain object has a message: one that came as JSON, say. It is shown like an error. */
+static bool has_message(JSValueConst object) {
+  bool accessor, own;
+  JSValue message = named(object, "message", &accessor, &own);
+  int64_t len = 0;
+  if (JS_IsString(message)) JS_GetLength(ctx, message, &len);
+  JS_FreeValue(ctx, message);
+  return len > 0;
 }
 
 static void describe_function(buffer *b, JSValueConst function) {
@@ -321,7 +316,7 @@ static void describe(buffer *b, JSValueConst thrown, int depth) {
   enum kind kind = kind_of(thrown);
   spend(32); /* so that many small things end as well */
   buffer_puts(b, "{");
-  if (kind == KIND_ERROR || kind == KIND_DOM_EXCEPTION)
+  if (kind == KIND_ERROR || kind == KIND_DOM_EXCEPTION || (kind == KIND_PLAIN && has_message(thrown)))
     describe_error(b, thrown, depth);
   else if (kind == KIND_FUNCTION)
     describe_function(b, thrown);
@@ -332,7 +327,7 @@ static void describe(buffer *b, JSValueConst thrown, int depth) {
   else if (JS_IsUndefined(thrown))
     literal_member(b, "text", "undefined", &first);
   else
-    describe_other(b, thrown);
+    value_member(b, "thrown", 6, thrown, &first);
   buffer_puts(b, "}");
 }
 

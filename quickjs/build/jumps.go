@@ -17,6 +17,15 @@ var jumpEdits = []edit{
         } \
     } while (0)
 
+/* Whether code of the cell is under way, and not only functions of the engine that a job called. */
+static bool in_bytecode(JSRuntime *rt)
+{
+    for (JSStackFrame *sf = rt->current_stack_frame; sf; sf = sf->prev_frame)
+        if (js_class_has_bytecode(JS_VALUE_GET_OBJ(sf->cur_func)->class_id))
+            return true;
+    return false;
+}
+
 static inline __exception int js_poll_interrupts(JSContext *ctx)
 {`},
 	{``,
@@ -25,10 +34,13 @@ static inline __exception int js_poll_interrupts(JSContext *ctx)
     if (unlikely(JS_VALUE_GET_TAG(func_obj) != JS_TAG_OBJECT)) {
         if (flags & JS_CALL_FLAG_GENERATOR) {
 `,
-		`    if (unlikely(--caller_ctx->interrupt_counter <= 0)
-    &&  rt->current_stack_frame && !(flags & JS_CALL_FLAG_GENERATOR)
-    &&  __js_poll_interrupts(caller_ctx))
+		`    if (unlikely(!rt->current_stack_frame)) {
+        caller_ctx->interrupt_counter -= 100; /* a job costs more than a call */
+    } else if (unlikely(--caller_ctx->interrupt_counter <= 0)
+           &&  !(flags & JS_CALL_FLAG_GENERATOR) && in_bytecode(rt)
+           &&  __js_poll_interrupts(caller_ctx)) {
         return JS_EXCEPTION;
+    }
     if (unlikely(JS_VALUE_GET_TAG(func_obj) != JS_TAG_OBJECT)) {
         if (flags & JS_CALL_FLAG_GENERATOR) {
             caller_ctx->interrupt_counter -= 10; /* an await costs more than a branch */
