@@ -269,35 +269,52 @@ func (v *variant) take(memory int64) (*native.Instance, error) {
 // writes 160 KiB.
 const keepWritten = 384 << 10
 
-// give takes an instance back that did not trap: cleans it for the next VM, or drops it where that is cheaper or where
-// the kernel does not say what to clean.
-func (e *Engine) give(v *variant, i *native.Instance, runs []pages.Run) []pages.Run {
+// give takes the instance of a VM that did not trap back: cleans it for the next VM, or drops it where that is cheaper or
+// where the kernel does not say what to clean.
+func (e *Engine) give(vm *VM) {
+	v, i := vm.variant, vm.instance
 	memory := i.Memory()
 	if e.scanner == nil || len(memory) != len(v.image) {
 		i.Close() // memory cannot shrink
-		return runs
+		return
 	}
-	runs, err := e.scanner.Written(memory, runs)
-	written := 0
-	for _, r := range runs {
-		written += r.End - r.Start
-	}
-	if err == nil && written > keepWritten {
-		err = pages.Forget(memory)
-	} else if err == nil {
-		for _, r := range runs {
-			copy(memory[r.Start:r.End], v.image[r.Start:r.End])
-		}
-	}
-	if err != nil {
+	if err := vm.clean(memory); err != nil {
 		i.Close()
-		return runs
+		return
 	}
 	i.SetHost(nil)
 	v.mu.Lock()
 	v.idle = append(v.idle, i)
 	v.mu.Unlock()
-	return runs
+}
+
+// clean makes an instance's memory the image again.
+func (vm *VM) clean(memory []byte) (err error) {
+	image := vm.variant.image
+	if vm.delta == nil {
+		if vm.runs, err = vm.engine.scanner.Written(memory, vm.runs); err != nil {
+			return err
+		}
+	}
+	written := 0
+	for _, r := range vm.runs {
+		written += r.End - r.Start
+	}
+	if written > keepWritten {
+		return pages.Forget(memory)
+	}
+	for _, r := range vm.runs {
+		if vm.delta != nil { // it says what else differs
+			r.End = min(r.End, vm.variant.stack)
+		}
+		if r.Start < r.End {
+			copy(memory[r.Start:r.End], image[r.Start:r.End])
+		}
+	}
+	if vm.delta != nil {
+		return applyDelta(memory, *vm.delta)
+	}
+	return nil
 }
 
 func (v *variant) idleCount() int {

@@ -1,12 +1,15 @@
 package quickjs
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/bits"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/klauspost/compress/s2"
@@ -18,7 +21,8 @@ import (
 )
 
 // A snapshot is what a suspended cell's memory has that the image has not: for each run of eight-byte words that differ,
-// how many words to skip, how many follow, and those words xor-ed with the image's, without their zero bytes. The stack is left out: between calls nothing on it is alive.
+// how many words to skip, how many follow, and those words xor-ed with the image's, as putWord writes them. The stack is
+// left out: between calls nothing on it is alive.
 //
 // At rest a snapshot is one self-describing record:
 //
@@ -90,38 +94,58 @@ func (vm *VM) snapshot(codec Codec) (*Snapshot, error) {
 	if err := vm.begin(); err != nil {
 		return nil, err
 	}
-	memory, image := vm.instance.Memory(), vm.variant.image
-	delta, err := vm.delta(memory, image)
-	if err != nil {
+	memory := vm.instance.Memory()
+	if err := vm.takeDelta(memory); err != nil {
 		return nil, err
 	}
-	s := &Snapshot{image: vm.engine.hash, codec: codec, memory: len(memory) / wasmPage, size: len(delta)}
+	s := &Snapshot{image: vm.engine.hash, codec: codec, memory: len(memory) / wasmPage, size: len(*vm.delta)}
 	if vm.variant.fuel {
 		s.fuel = vm.fuelLeft + 1
 	}
-	s.packed = pack(codec, delta)
+	s.packed = pack(codec, *vm.delta)
 	return s, nil
 }
 
-// delta finds what differs from the image, in the pages that were written.
-func (vm *VM) delta(memory, image []byte) ([]byte, error) {
+// deltas are buffers.
+var deltas = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
+// keptDelta is how large a buffer may be that is kept.
+const keptDelta = 64 << 10
+
+// takeDelta finds what differs from the image, in the pages that were written.
+func (vm *VM) takeDelta(memory []byte) error {
+	vm.forgetDelta()
 	vm.runs = append(vm.runs[:0], pages.Run{Start: vm.variant.stack, End: len(memory)})
 	if s := vm.engine.scanner; s != nil {
 		var err error
 		if vm.runs, err = s.Written(memory, vm.runs); err != nil {
-			return nil, fmt.Errorf("quickjs: finding the written pages: %w", err)
+			return fmt.Errorf("quickjs: finding the written pages: %w", err)
 		}
 	}
-	out := make([]byte, 0, 8<<10)
+	vm.delta = deltas.Get().(*[]byte)
+	out := (*vm.delta)[:0]
 	done := 0 // everything before this word is in out
 	for _, r := range vm.runs {
-		start := max(r.Start, vm.variant.stack&^(pages.Size-1))
-		if start >= r.End {
-			continue
+		if start := max(r.Start, vm.variant.stack); start < r.End {
+			out, done = appendDelta(out, words(memory[start:r.End]), imageWords(vm.variant.image, start, r.End), start/8, done)
 		}
-		out, done = appendDelta(out, words(memory[start:r.End]), imageWords(image, start, r.End), start/8, done)
 	}
-	return out, nil
+	*vm.delta = out
+	return nil
+}
+
+// forgetDelta gives the buffer of the last snapshot back: what it says is not so any more.
+func (vm *VM) forgetDelta() {
+	if vm.delta != nil {
+		keepDelta(vm.delta)
+	}
+	vm.delta = nil
+}
+
+func keepDelta(b *[]byte) {
+	if cap(*b) <= keptDelta {
+		deltas.Put(b)
+	}
 }
 
 // imageWords is the image's part of a range; nil where the range is beyond the image, which stands for zeroes.
@@ -151,6 +175,7 @@ func appendDelta(out []byte, memory, image []uint64, first, done int) ([]byte, i
 		return out, done
 	}
 	image = image[:len(memory)]
+	n := len(out)
 	for i := 0; i < len(memory); {
 		// A whole cache line at a time while nothing differs.
 		for i+8 <= len(memory) {
@@ -170,31 +195,66 @@ func appendDelta(out []byte, memory, image []uint64, first, done int) ([]byte, i
 		for end < len(memory) && (memory[end] != image[end] || end+1 < len(memory) && memory[end+1] != image[end+1]) {
 			end++ // a single equal word in between is cheaper to keep than to skip
 		}
-		out = binary.AppendUvarint(out, uint64(first+i-done))
-		out = binary.AppendUvarint(out, uint64(end-i))
-		for k := i; k < end; k++ {
-			out = appendWord(out, memory[k]^image[k])
+		if most := n + 2*binary.MaxVarintLen64 + 9*(end-i); most > len(out) {
+			out = slices.Grow(out[:n], most-n)
+			out = out[:cap(out)]
+		}
+		n += binary.PutUvarint(out[n:], uint64(first+i-done))
+		n += binary.PutUvarint(out[n:], uint64(end-i))
+		for ; i < end; i++ {
+			n += putWord((*[9]byte)(out[n:]), memory[i]^image[i])
 		}
 		done = first + end
-		i = end
 	}
-	return out, done
+	return out[:n], done
 }
 
-// appendWord appends a word without its zero bytes, after a byte that says which those are: most words that differ do
-// so in a pointer's or a counter's low bytes. Which bytes are zero is hard to predict, so nothing here branches on it.
-func appendWord(out []byte, word uint64) []byte {
-	var packed [9]byte
-	n, mask := 1, byte(0)
-	for bit := range 8 {
-		b := byte(word >> (8 * bit))
-		packed[min(n, 8)] = b
-		some := int((uint(b) + 255) >> 8) // 1 where b is not zero
-		mask |= byte(some << bit)
-		n += some
+// A word is written as a byte that says which of its bytes are not zero, and these bytes: most words that differ do so in
+// the low bytes of a pointer or a counter. Which bytes are zero is hard to predict, so nothing here branches on it.
+//
+// closing says for each such mask which bytes must come down by one, two and four places in turn to close the gaps.
+var closing = func() (table [256][3]uint64) {
+	for mask := range table {
+		gaps := 0
+		for i := range 8 {
+			if mask>>i&1 == 0 {
+				gaps++
+				continue
+			}
+			for step, at := 0, i; step < 3; step++ {
+				if gaps>>step&1 != 0 {
+					table[mask][step] |= 0xff << (8 * at)
+					at -= 1 << step
+				}
+			}
+		}
 	}
-	packed[0] = mask
-	return append(out, packed[:n]...)
+	return table
+}()
+
+// putWord writes a word and gives its length. Bytes of out beyond that are overwritten as well.
+func putWord(out *[9]byte, word uint64) int {
+	const low7 = 0x7f7f7f7f7f7f7f7f
+	some := ((word&low7 + low7) | word) &^ low7 >> 7 // 1 in each byte that is not zero
+	mask := byte(some * 0x0102040810204080 >> 56)
+	moves := &closing[mask]
+	for step, move := range moves {
+		word = word&^move | word&move>>(8<<step)
+	}
+	out[0] = mask
+	binary.LittleEndian.PutUint64(out[1:], word)
+	return 1 + bits.OnesCount8(mask)
+}
+
+// openWord is the word with such a mask, of whose bytes the first are packed.
+func openWord(mask byte, packed uint64) uint64 {
+	word := packed & (1<<(8*bits.OnesCount8(mask)) - 1)
+	moves := &closing[mask]
+	for step := 2; step >= 0; step-- {
+		move := moves[step] >> (8 << step)
+		word = word&^move | word&move<<(8<<step)
+	}
+	return word
 }
 
 // applyDelta xors a delta into memory, which has the image in it.
@@ -216,16 +276,21 @@ func applyDelta(memory, delta []byte) error {
 		}
 		m := words(memory[at : at+count*8])
 		for k := range m {
-			if len(delta) == 0 || len(delta) <= bits.OnesCount8(delta[0]) {
+			if len(delta) == 0 {
 				return ErrSnapshotDamaged
 			}
-			mask, word := delta[0], uint64(0)
-			delta = delta[1:]
-			for ; mask != 0; mask &= mask - 1 {
-				word |= uint64(delta[0]) << (8 * bits.TrailingZeros8(mask))
-				delta = delta[1:]
+			mask, count := delta[0], bits.OnesCount8(delta[0])
+			if len(delta) <= count {
+				return ErrSnapshotDamaged
 			}
-			m[k] ^= word
+			var packed [8]byte
+			if delta = delta[1:]; len(delta) >= len(packed) {
+				packed = [8]byte(delta)
+			} else {
+				copy(packed[:], delta)
+			}
+			m[k] ^= openWord(mask, binary.LittleEndian.Uint64(packed[:]))
+			delta = delta[count:]
 		}
 		at += count * 8
 	}
@@ -240,11 +305,14 @@ var (
 func pack(codec Codec, delta []byte) []byte {
 	switch codec {
 	case CodecS2:
-		return append([]byte(nil), s2.Encode(nil, delta)...)
+		b := deltas.Get().(*[]byte)
+		defer keepDelta(b)
+		*b = s2.Encode((*b)[:cap(*b)], delta)
+		return bytes.Clone(*b)
 	case CodecZstd:
 		return encoder.EncodeAll(delta, nil)
 	}
-	return append([]byte(nil), delta...)
+	return bytes.Clone(delta)
 }
 
 func unpack(codec Codec, packed []byte, size int) ([]byte, error) {

@@ -41,7 +41,8 @@ type VM struct {
 	dead     error         // why nothing may run any more
 	fuelLeft uint64        // of the cell's life, where fuel is metered
 	spent    time.Duration // in WebAssembly
-	runs     []pages.Run   // scratch
+	runs     []pages.Run   // scratch: the pages that are written
+	delta    *[]byte       // of the last snapshot, while nothing has run since: runs are those of it then
 
 	// While the guest runs; read from the tick as well, which is on the same thread.
 	broken   error         // what an import refused
@@ -244,8 +245,9 @@ func (vm *VM) release() {
 	} else if vm.dead != nil {
 		vm.instance.Close() // a trapped or stopped instance is never used again
 	} else {
-		vm.runs = vm.engine.give(vm.variant, vm.instance, vm.runs)
+		vm.engine.give(vm)
 	}
+	vm.forgetDelta()
 	vm.instance = nil
 	if vm.dead == nil {
 		vm.dead = ErrClosed
@@ -269,6 +271,7 @@ func (vm *VM) use(f func() error) error {
 		return err
 	}
 	defer vm.engine.leave(vm.variant)
+	vm.forgetDelta()
 	vm.broken, vm.reason, vm.softened = nil, nil, time.Time{}
 	vm.queued = waited
 	start = start.Add(waited)

@@ -1,7 +1,9 @@
 package quickjs
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -636,5 +638,63 @@ func TestManyGoroutines(t *testing.T) {
 	}
 	if _, err := e.NewVM(t.Context(), &recorder{}, Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// A word is written with those of its bytes that are not zero, and read again, whichever those are.
+func TestWordsOfADelta(t *testing.T) {
+	for mask := range 256 {
+		var word uint64
+		want := []byte{byte(mask)}
+		for i := range 8 {
+			if mask>>i&1 != 0 {
+				word |= uint64(i+0x70) << (8 * i)
+				want = append(want, byte(i+0x70))
+			}
+		}
+		var out [9]byte
+		n := putWord(&out, word)
+		if !bytes.Equal(out[:n], want) {
+			t.Errorf("%016x is written as % x, want % x", word, out[:n], want)
+		}
+		copy(out[n:], "\xff\xff\xff\xff\xff\xff\xff\xff") // what follows in a delta
+		if got := openWord(out[0], binary.LittleEndian.Uint64(out[1:])); got != word {
+			t.Errorf("%016x is read as %016x", word, got)
+		}
+	}
+}
+
+// A suspended cell's instance is cleaned by what its snapshot says; nothing of the cell may be left in it.
+func TestSuspendCleansTheInstance(t *testing.T) {
+	engine(t)                // there is a guest
+	e, err := NewEngine(nil) // of its own: nobody else takes the instance
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if e.scanner == nil {
+		t.Skip("this kernel does not say which pages were written: instances are not used again")
+	}
+	for _, body := range []string{
+		"await yield_control()",
+		"globalThis.left = new Array(500).fill('x'.repeat(50)); const deep = (n) => n && 1 + deep(n - 1); deep(2000); await echo({left})",
+	} {
+		vm, err := e.NewVM(t.Context(), &recorder{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := vm.Run(body); err != nil {
+			t.Fatal(err)
+		}
+		instance := vm.instance
+		if _, err := vm.Suspend(CodecS2); err != nil {
+			t.Fatal(err)
+		}
+		if idle := vm.variant.idle; len(idle) == 0 || idle[len(idle)-1] != instance {
+			t.Fatalf("after %q the instance is not used again", body)
+		}
+		if !bytes.Equal(instance.Memory(), vm.variant.image) {
+			t.Errorf("after %q memory is not the image", body)
+		}
 	}
 }
