@@ -58,27 +58,28 @@ type cell struct {
 
 	persisting sync.Mutex // one record of the cell is written at a time
 
-	mu      sync.Mutex
-	stored  []byte          // the snapshot in the store, where records hold more than that
-	taken   bool            // a durable store keeps its record while it runs
-	begun   bool            // and knows that the cell has done what must not be done twice
-	outer   context.Context // of the exec, for its values
-	ctx     context.Context // of nested calls; made at the first
-	cancel  context.CancelCauseFunc
-	ending  error // why the cell was aborted
-	driver  context.CancelCauseFunc
-	driving bool
-	pending []*request // no answer was delivered yet, in the order of asking
-	queue   []*request // of these, those that wait for a slot
-	running int        // of these, those that have one
-	inline  inline
-	replies []*request // of these, those that are answered, in the order of answering
-	inbox   int64      // bytes of these answers
-	wake    chan struct{}
-	tools   []toolUse
-	lanes   map[string]chan struct{} // closed when the last sequential call of a lane has ended
-	expires time.Time                // while suspended
-	expiry  *time.Timer
+	mu       sync.Mutex
+	stored   []byte          // the snapshot in the store, where records hold more than that
+	taken    bool            // a durable store keeps its record while it runs
+	begun    bool            // and knows that the cell has done what must not be done twice
+	outer    context.Context // of the exec, for its values
+	ctx      context.Context // of nested calls; made at the first
+	cancel   context.CancelCauseFunc
+	ending   error // why the cell was aborted
+	driver   context.CancelCauseFunc
+	driving  bool
+	pending  []*request // no answer was delivered yet, in the order of asking
+	queue    []*request // of these, those that wait for a slot
+	running  int        // of these, those that have one
+	yielding bool       // the step that is taken in asks to be suspended
+	inline   inline
+	replies  []*request // of these, those that are answered, in the order of answering
+	inbox    int64      // bytes of these answers
+	wake     chan struct{}
+	tools    []toolUse
+	lanes    map[string]chan struct{} // closed when the last sequential call of a lane has ended
+	expires  time.Time                // while suspended
+	expiry   *time.Timer
 
 	// The clock of the deadline stands still while the host asks a person.
 	approvals int
@@ -441,7 +442,9 @@ func (c *cell) release() {
 // abort ends the cell from outside: at once where it is suspended, and by its driver where it runs.
 func (c *cell) abort(why error) {
 	c.mu.Lock()
-	if c.ending != nil {
+	// The timer of what expired may have fired just before it was taken up, or suspended anew.
+	alive := errors.Is(why, errExpired) && (c.driving || c.expires.After(time.Now()))
+	if c.ending != nil || alive {
 		c.mu.Unlock()
 		return
 	}

@@ -119,6 +119,13 @@ func (c *cell) nextInline() *request {
 	return nil
 }
 
+// beginInline says of the calls that wait for the driver whether they are begun. The caller holds mu.
+func (c *cell) beginInline(begun bool) {
+	for _, q := range c.inline.calls {
+		q.began = begun
+	}
+}
+
 // launchInline gives the calls that wait for the driver goroutines of their own. The caller holds mu.
 func (c *cell) launchInline() {
 	for _, q := range c.inline.calls {

@@ -145,6 +145,8 @@ func (c *cell) admit() *Result {
 	if c.ending != nil {
 		return nil
 	}
+	c.yielding = slices.ContainsFunc(batch, func(r *request) bool { return r.method == methodYield })
+	defer func() { c.yielding = false }()
 	if c.ctx == nil {
 		// The calls outlive the exec that started them, not its values.
 		c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(c.outer))
@@ -221,9 +223,10 @@ func (c *cell) begin() {
 	}
 }
 
-// dispatch leaves a brief request to the driver, where there is one, and launches any other. The caller holds mu.
+// dispatch leaves a brief request to the driver, where there is one, and launches any other. A cell that yields in the
+// same step is about to be suspended, and the driver launches all then. The caller holds mu.
 func (c *cell) dispatch(r *request, brief bool) {
-	if brief && c.driving {
+	if (brief || c.yielding) && c.driving {
 		c.inline.calls = append(c.inline.calls, r)
 	} else {
 		c.launch(r)

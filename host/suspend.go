@@ -35,7 +35,7 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	}
 	c.mu.Lock()
 	reason, pending := c.outstanding() // what is answered from now on is still what it was suspended for
-	c.launchInline()                   // nobody drives now
+	c.beginInline(true)                // so it will be, and so says the record
 	c.mu.Unlock()
 	fitted := c.output.Fit(nil, 0) // before the state is written: what is given out here is not given out again
 	expires := time.Now().Add(c.limits.SnapshotTTL())
@@ -52,6 +52,9 @@ func (c *cell) suspend(ctx context.Context) *Result {
 		err = c.host.store.Put(context.WithoutCancel(ctx), c.id, record, expires)
 	}
 	if err != nil {
+		c.mu.Lock()
+		c.beginInline(false)
+		c.mu.Unlock()
 		return c.fail(err)
 	}
 	c.closeVM()
@@ -73,7 +76,13 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	c.expires = expires
 	c.expiry = time.AfterFunc(time.Until(expires), func() { c.abort(errExpired) })
 	ending := c.ending
-	c.fill()                                      // nobody drives now: freed slots go to the queue
+	if ending != nil {
+		c.beginInline(false)
+	}
+	// Nobody drives now: calls that waited for the driver are launched. This is last, since it wakes another processor,
+	// which may share a core with this one. Freed slots go to the queue.
+	c.launchInline()
+	c.fill()
 	stale := c.host.durable && len(c.replies) > 0 // an answer may have come in since the record was written
 	c.mu.Unlock()
 	if stale {
