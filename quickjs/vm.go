@@ -295,8 +295,12 @@ func (vm *VM) outcome(f func() (uint64, error)) (guestabi.Outcome, error) {
 			return err
 		}
 		out, err = guestabi.Memory(vm.instance.Memory()).Outcome(uint32(at))
-		if err == nil && out.State == guestabi.Stopped {
+		switch {
+		case err != nil:
+		case out.State == guestabi.Stopped:
 			err = errStopped
+		case vm.variant.fuel && vm.fuelLeft == 0: // the step was shorter than the engine goes between two polls
+			vm.reason, err = vm.outOfFuel(), errStopped
 		}
 		return err
 	})
@@ -320,7 +324,7 @@ func (vm *VM) explain(err error) error {
 		case native.TrapStackOverflow:
 			return &limits.Error{Limit: limits.BreachStack, Detail: "calls or values are nested too deep"}
 		case native.TrapOutOfFuel:
-			return &limits.Error{Limit: limits.BreachFuel, Allowed: vm.options.Limits.Fuel}
+			return vm.outOfFuel()
 		}
 	}
 	return fmt.Errorf("quickjs: the cell's engine crashed: %w", err)
@@ -350,6 +354,10 @@ func (vm *VM) countFuel() {
 	if vm.variant.fuel {
 		vm.fuelLeft = max(vm.instance.Fuel(), fuelReserve) - fuelReserve
 	}
+}
+
+func (vm *VM) outOfFuel() error {
+	return &limits.Error{Limit: limits.BreachFuel, Allowed: vm.options.Limits.Fuel}
 }
 
 func (vm *VM) seed() uint64 {
@@ -410,7 +418,7 @@ func (vm *VM) Interrupted() bool {
 	} else if deadline := vm.deadline.Load(); deadline != 0 && time.Now().UnixNano() >= deadline+int64(vm.queued) {
 		vm.reason = &limits.Error{Limit: limits.BreachTimeout}
 	} else if vm.variant.fuel && vm.instance.Fuel() <= fuelReserve {
-		vm.reason = &limits.Error{Limit: limits.BreachFuel, Allowed: vm.options.Limits.Fuel}
+		vm.reason = vm.outOfFuel()
 	}
 	if vm.reason != nil && vm.softened.IsZero() {
 		vm.softened = time.Now()

@@ -557,6 +557,16 @@ func TestFuel(t *testing.T) {
 	if _, err := vm.Run(`"x".repeat(1e7).split("")`); !errors.Is(err, limits.ErrFuel) {
 		t.Errorf("built-in: %v", err)
 	}
+	// A step that is over before the engine asks whether to go on.
+	for _, fuel := range []int64{1, 10_000, 200_000} {
+		vm = newVM(t, &recorder{}, Options{Limits: limits.Limits{Fuel: fuel}})
+		if out, err := vm.Run(`let n = 0; for (let i = 0; i < 2000; i++) n += i; return n`); !errors.Is(err, limits.ErrFuel) {
+			t.Errorf("with %d: %s %v", fuel, show(out), err)
+		}
+		if left := vm.FuelLeft(); left != 0 {
+			t.Errorf("with %d there is %d left", fuel, left)
+		}
+	}
 	// Fuel is for the cell's life, not for each call.
 	vm = newVM(t, &recorder{}, o)
 	if _, err := vm.Run(`for (let i = 0; ; i++) { for (let k = 0; k < 20000; k++); await echo({i}) }`); err != nil {
