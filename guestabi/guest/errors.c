@@ -345,9 +345,11 @@ void error_site(JSValueConst error, uint32_t *line, uint32_t *column) {
     stack = error_stack(error);
   }
   const char *s = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
-  const char *at = s ? strstr(s, "(" CELL_FILE ":") : NULL;
+  static const char place[] = "(" CELL_FILE ":";
+  const char *at = s;
+  while (at && (at = strchr(at, '(')) && strncmp(at, place, sizeof place - 1)) at++; /* strstr would make tables first */
   if (at) {
-    at += sizeof("(" CELL_FILE ":") - 1;
+    at += sizeof place - 1;
     for (; *at >= '0' && *at <= '9'; at++) *line = *line * 10 + (*at - '0');
     if (*at++ == ':')
       for (; *at >= '0' && *at <= '9'; at++) *column = *column * 10 + (*at - '0');
