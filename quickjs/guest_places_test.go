@@ -272,7 +272,7 @@ func TestWhereACellWasStopped(t *testing.T) {
 		{"await null;\nfor (;;)\n  await null", "2:1"},
 
 		// Promise jobs alone: the engine swallows the stop itself, and mostly there is no stack.
-		{"const settled = Promise.resolve()\nfunction tick() {\n  return settled.then(tick)\n}\nawait tick()", "then native | tick 3:18"},
+		{"const settled = Promise.resolve()\nfunction tick() {\n  return settled.then(tick)\n}\nawait tick()", "tick 3:18"},
 		{"const endless = {\n  then(resolve) { resolve(endless) }\n}\nawait endless", "then 2:19"},
 		{"const again = () =>\n  queueMicrotask(again)\nagain()", "again 2:3"},
 		{"async function poll() {\n  await null\n  return poll()\n}\nawait poll()", "poll 3:10"},

@@ -1,5 +1,6 @@
 /* The cell's requests to the host: tool calls, searches, timers, yields. Each has a number, new for every request, and
-   a pair of functions that its answer calls. They live in C, so that a cell can neither see nor forge an answer. */
+   a promise or a function that its answer settles or calls. They live in C, so that a cell can neither see nor forge an
+   answer. */
 #include "guest.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@ typedef struct {
   bool idle;         /* does not keep a cell alive whose promise has settled */
   uint32_t handle;   /* a timer's number for the cell: the id of its first request */
   uint32_t interval; /* milliseconds after which it is asked again; 0 for once */
-  JSValue resolve, reject;
+  JSValue resolve; /* the promise; the callback of a timer; of an engine that settles no promise its resolve function */
+  JSValue reject;  /* that engine's reject function */
   JSValue error;   /* made at the call, so that a failure names the line that asked */
   JSValue convert; /* makes the promise's value of the answer, where it is a function */
   JSValue deaf;    /* ends the listening to a call's signal, where it is a function */
@@ -89,11 +91,35 @@ static JSValue site(uint32_t *line, uint32_t *column) {
   return error;
 }
 
+/* Of an engine with the edits of quickjs/build/promises.go. */
+__attribute__((weak)) JSValue JS_NewPendingPromise(JSContext *ctx);
+__attribute__((weak)) void JS_SettlePromise(JSContext *ctx, JSValueConst promise, bool is_reject, JSValueConst value);
+
+/* A pending promise and what settles it. */
+static JSValue new_promise(JSValue functions[2]) {
+  if (!JS_NewPendingPromise || !JS_SettlePromise) return JS_NewPromiseCapability(ctx, functions);
+  JSValue p = JS_NewPendingPromise(ctx);
+  functions[0] = JS_DupValue(ctx, p);
+  functions[1] = JS_UNDEFINED;
+  return p;
+}
+
+/* -1 with an exception pending. */
+static int settle(const request *r, bool ok, JSValueConst value) {
+  if (!r->timer && JS_IsPromise(r->resolve)) {
+    JS_SettlePromise(ctx, r->resolve, !ok, value);
+    return 0;
+  }
+  JSValue done = JS_Call(ctx, ok || r->timer ? r->resolve : r->reject, JS_UNDEFINED, r->timer ? 0 : 1, &value);
+  JS_FreeValue(ctx, done);
+  return JS_IsException(done) ? -1 : 0;
+}
+
 /* A promise and the request that settles it. Everything that could run code of the cell comes before the request is
    added, so that a request is whole from the start. */
 static JSValue promise(uint32_t *id, uint32_t *line, uint32_t *column) {
   JSValue functions[2];
-  JSValue p = JS_NewPromiseCapability(ctx, functions);
+  JSValue p = new_promise(functions);
   if (JS_IsException(p)) return p;
   JSValue error = site(line, column);
   request *r = add();
@@ -120,9 +146,9 @@ static JSValue cancel_call(JSContext *c, JSValueConst self, int argc, JSValueCon
   JS_ToUint32(ctx, &id, data[0]);
   if (!take(id, &r)) return JS_UNDEFINED;
   bridge_cancel(id);
-  JSValue done = JS_Call(ctx, r.reject, JS_UNDEFINED, 1, argv);
+  int status = settle(&r, false, argv[0]);
   release(&r);
-  return done;
+  return status < 0 ? JS_EXCEPTION : JS_UNDEFINED;
 }
 
 /* Makes a signal cancel a pending call. */
@@ -366,10 +392,7 @@ int requests_settle(uint32_t id, bool ok, const char *payload, size_t len) {
   }
   int status = -1;
   if (!JS_IsException(argument)) {
-    JSValueConst function = ok || r.timer ? r.resolve : r.reject;
-    JSValue done = JS_Call(ctx, function, JS_UNDEFINED, r.timer ? 0 : 1, &argument);
-    if (!JS_IsException(done)) status = 0;
-    JS_FreeValue(ctx, done);
+    status = settle(&r, ok, argument);
     JS_FreeValue(ctx, argument);
   }
   release(&r);

@@ -19,7 +19,10 @@ var editSets = []struct {
 	{jumpEdits, "a loop that is stopped will have no exact position"},
 	{mendEdits, "faults of the engine will stay"},
 	{stackEdits, "errors and calls will be slower"},
+	{functionEdits, "functions will be slower"},
+	{promiseEdits, "promises and calls will be slower"},
 	{stringEdits, "long strings will be slower"},
+	{numberEdits, "numbers in JSON will be slower"},
 }
 
 // apply makes edits in quickjs.c. The error says which anchor is not there.

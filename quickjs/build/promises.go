@@ -1,0 +1,181 @@
+package main
+
+// A promise that the engine makes for itself, for an async function, a then or an await, it settles through two functions
+// made for that alone, as it would have to where a cell's own class makes the promise. These edits settle it directly: a
+// capability is then the promise itself, in the place of the function that would resolve it. What a cell can see is the
+// same, in the same order. The guest does likewise with the promises of its requests, by the two functions that are
+// exported here.
+var promiseEdits = []edit{
+	{``,
+		`static JSValue js_promise_resolve(JSContext *ctx, JSValueConst this_val,
+                                  int argc, JSValueConst *argv, int magic);
+`,
+		`static JSValue js_promise_resolve(JSContext *ctx, JSValueConst this_val,
+                                  int argc, JSValueConst *argv, int magic);
+static JSValue js_new_capability(JSContext *ctx, JSValue *capability, JSValueConst ctor);
+static JSValue js_settle_capability(JSContext *ctx, JSValueConst *capability, bool is_reject, JSValueConst *value);
+`},
+	{``,
+		`    if (js_create_resolving_functions(ctx, resolving_funcs, obj)) {`,
+		`    if (resolving_funcs && js_create_resolving_functions(ctx, resolving_funcs, obj)) {`},
+	{``,
+		`static JSValue js_promise_resolve_function_call(JSContext *ctx,
+                                                JSValueConst func_obj,
+                                                JSValueConst this_val,
+                                                int argc, JSValueConst *argv,
+                                                int flags)
+{`,
+		`static void js_settle_promise(JSContext *ctx, JSValueConst promise,
+                              JSValueConst resolution, bool is_reject)
+{
+    JSValueConst args[3];
+    JSValue then;
+
+    if (is_reject || !JS_IsObject(resolution)) {
+        goto done;
+    } else if (js_same_value(ctx, resolution, promise)) {
+        JS_ThrowTypeError(ctx, "promise self resolution");
+        goto fail_reject;
+    }
+    then = JS_GetProperty(ctx, resolution, JS_ATOM_then);
+    if (JS_IsException(then)) {
+        JSValue error;
+    fail_reject:
+        error = JS_GetException(ctx);
+        fulfill_or_reject_promise(ctx, promise, error, true);
+        JS_FreeValue(ctx, error);
+    } else if (!JS_IsFunction(ctx, then)) {
+        JS_FreeValue(ctx, then);
+    done:
+        fulfill_or_reject_promise(ctx, promise, resolution, is_reject);
+    } else {
+        args[0] = promise;
+        args[1] = resolution;
+        args[2] = then;
+        JS_EnqueueJob(ctx, js_promise_resolve_thenable_job, 3, args);
+        JS_FreeValue(ctx, then);
+    }
+}
+
+static JSValue js_settle_capability(JSContext *ctx, JSValueConst *capability, bool is_reject, JSValueConst *value)
+{
+    if (JS_GetOpaque(capability[0], JS_CLASS_PROMISE)) {
+        js_settle_promise(ctx, capability[0], *value, is_reject);
+        return JS_UNDEFINED;
+    }
+    if (JS_IsUndefined(capability[is_reject])) /* of an await, which needs no promise */
+        return JS_UNDEFINED;
+    return JS_Call(ctx, capability[is_reject], JS_UNDEFINED, 1, value);
+}
+
+static JSValue js_promise_resolve_function_call(JSContext *ctx,
+                                                JSValueConst func_obj,
+                                                JSValueConst this_val,
+                                                int argc, JSValueConst *argv,
+                                                int flags)
+{`},
+	{`static JSValue js_promise_resolve_function_call(JSContext *ctx,
+                                                JSValueConst func_obj,`,
+		`    if (is_reject || !JS_IsObject(resolution)) {
+        goto done;
+    } else if (js_same_value(ctx, resolution, s->promise)) {
+        JS_ThrowTypeError(ctx, "promise self resolution");
+        goto fail_reject;
+    }
+    then = JS_GetProperty(ctx, resolution, JS_ATOM_then);
+    if (JS_IsException(then)) {
+        JSValue error;
+    fail_reject:
+        error = JS_GetException(ctx);
+        fulfill_or_reject_promise(ctx, s->promise, error, true);
+        JS_FreeValue(ctx, error);
+    } else if (!JS_IsFunction(ctx, then)) {
+        JS_FreeValue(ctx, then);
+    done:
+        fulfill_or_reject_promise(ctx, s->promise, resolution, is_reject);
+    } else {
+        args[0] = s->promise;
+        args[1] = resolution;
+        args[2] = then;
+        JS_EnqueueJob(ctx, js_promise_resolve_thenable_job, 3, args);
+        JS_FreeValue(ctx, then);
+    }
+    return JS_UNDEFINED;`,
+		`    js_settle_promise(ctx, s->promise, resolution, is_reject);
+    return JS_UNDEFINED;`},
+	{``,
+		`JSValue JS_NewPromiseCapability(JSContext *ctx, JSValue *resolving_funcs)
+{`,
+		`static JSValue js_new_capability(JSContext *ctx, JSValue *capability, JSValueConst ctor)
+{
+    JSValue promise;
+
+    if (!JS_IsUndefined(ctor) && !js_same_value(ctx, ctor, ctx->promise_ctor))
+        return js_new_promise_capability(ctx, capability, ctor);
+    promise = js_promise_new(ctx, JS_UNDEFINED, NULL);
+    if (!JS_IsException(promise)) {
+        capability[0] = js_dup(promise);
+        capability[1] = JS_UNDEFINED;
+    }
+    return promise;
+}
+
+JSValue JS_NewPendingPromise(JSContext *ctx)
+{
+    return js_promise_new(ctx, JS_UNDEFINED, NULL);
+}
+
+void JS_SettlePromise(JSContext *ctx, JSValueConst promise, bool is_reject, JSValueConst value)
+{
+    js_settle_promise(ctx, promise, value, is_reject);
+}
+
+JSValue JS_NewPromiseCapability(JSContext *ctx, JSValue *resolving_funcs)
+{`},
+
+	// What then makes, and how its reaction settles it.
+	{``,
+		`    result_promise = js_new_promise_capability(ctx, resolving_funcs, ctor);
+    if (have_promise_hook)`,
+		`    result_promise = js_new_capability(ctx, resolving_funcs, ctor);
+    if (have_promise_hook)`},
+	{``,
+		`    func = argv[is_reject];
+    /* as an extension, we support undefined as value to avoid
+       creating a dummy promise in the 'await' implementation of async
+       functions */
+    if (!JS_IsUndefined(func)) {
+        res2 = JS_Call(ctx, func, JS_UNDEFINED, 1, vc(&res));
+    } else {
+        res2 = JS_UNDEFINED;
+    }
+`,
+		`    res2 = js_settle_capability(ctx, argv, is_reject, vc(&res));
+`},
+
+	// Promise.resolve, Promise.reject, and an await of what is no promise.
+	{``,
+		`    result_promise = js_new_promise_capability(ctx, resolving_funcs, this_val);
+    if (JS_IsException(result_promise))
+        return result_promise;
+    ret = JS_Call(ctx, resolving_funcs[is_reject], JS_UNDEFINED, 1, argv);
+`,
+		`    result_promise = js_new_capability(ctx, resolving_funcs, this_val);
+    if (JS_IsException(result_promise))
+        return result_promise;
+    ret = js_settle_capability(ctx, vc(resolving_funcs), is_reject, argv);
+`},
+
+	// What an async function returns.
+	{``,
+		`    promise = JS_NewPromiseCapability(ctx, s->resolving_funcs);`,
+		`    promise = js_new_capability(ctx, s->resolving_funcs, JS_UNDEFINED);`},
+	{``,
+		`            ret2 = JS_Call(ctx, s->resolving_funcs[1], JS_UNDEFINED,
+                           1, vc(&error));`,
+		`            ret2 = js_settle_capability(ctx, vc(s->resolving_funcs), true, vc(&error));`},
+	{``,
+		`            ret2 = JS_Call(ctx, s->resolving_funcs[0], JS_UNDEFINED,
+                           1, vc(&value));`,
+		`            ret2 = js_settle_capability(ctx, vc(s->resolving_funcs), false, vc(&value));`},
+}
