@@ -96,13 +96,18 @@ func firstCodeLine(text string) string {
 var (
 	looksLikeSQL = regexp.MustCompile(`^(?i:(SELECT\s+.*\bFROM\b|INSERT\s+INTO\b|UPDATE\s+\S+\s+SET\b|DELETE\s+FROM\b|(CREATE|ALTER|DROP)\s+(TABLE|INDEX|VIEW)\b))`)
 
-	pythonLine = regexp.MustCompile(`^\s*(async\s+)?(def\s+\w+\s*\(.*\).*:|class\s+\w+(\(.*\))?:|(if|elif|while|for|with|except)\b[^{(]*[^{]*:|(else|try|finally|except):)\s*(#.*)?$`)
+	pythonLine = regexp.MustCompile(`^\s*(async\s+)?(def\s+\w+\s*\(.*\).*:|class\s+\w+(\(.*\))?:|(if|elif|while|for|with|except)\b[^{(]*[^{]*:|(else|try|finally|except):)\s*(#.*)?$|^\s*for\s+\w+(\s*,\s*\w+)*\s+in\s[^;{]+:`)
+	// Outside of strings: f"...", lambda x: ..., and [x for x in ...].
+	pythonExpr = regexp.MustCompile(`(?m)^"""|^[^'"\x60/]*((return|[(=,+:\[])\s*[fbr]{1,2}["']|[=(,]\s*lambda\b[^:]*:|[({\[][^'"\x60]*(["'][^'"]*["'][^'"\x60]*)*\sfor\s+\w+(\s*,\s*\w+)*\s+in\s)`)
 	pythonHead = regexp.MustCompile(`^(from\s+[\w.]+\s+import\s+[\w*(]|import\s+[\w.]+(\s+as\s+\w+)?(\s*,\s*[\w.]+)*\s*(#.*)?$|print\s+["'\w]|@\w+[\w.()]*$)`)
 )
 
 func looksLikePython(text, head string) bool {
 	if pythonHead.MatchString(head) {
 		return !strings.HasPrefix(head, "@") || strings.Contains(text, "\ndef ")
+	}
+	if !strings.Contains(text, "`") && !strings.HasSuffix(head, ";") && pythonExpr.MatchString(text) {
+		return true
 	}
 	if strings.ContainsAny(head, ";{") {
 		return false

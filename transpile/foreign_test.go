@@ -40,6 +40,12 @@ func TestNotCodeIsRecognised(t *testing.T) {
 		{"class A(B):\n    pass", "not_code Python"},
 		{"async def main():\n    await f()", "not_code Python"},
 		{"try:\n    f()\nexcept ValueError:\n    pass", "not_code Python"},
+		{"name = 'x'\nprint(f\"hello {name}\")", "not_code Python"},
+		{"rows = [row['id'] for row in await fetch_rows() if row['open']]", "not_code Python"},
+		{"total = sum(x * 2 for x in range(3))", "not_code Python"},
+		{"rows = sorted(rows, key=lambda row: row['id'])", "not_code Python"},
+		{"# list\nrows = [1, 2]\nfor row in rows: print(row)", "not_code Python"},
+		{"\"\"\"Lists the rows.\"\"\"\nrows = 1", "not_code Python"},
 
 		{`{"a": 1, "b": [2, 3]}`, "not_code JSON"},
 		{"{\n  \"query\": \"x\"\n}", "not_code JSON"},
@@ -87,6 +93,10 @@ func TestCodeIsNotTakenForSomethingElse(t *testing.T) {
 		{"// list files\nconst a = ;", "syntax 2:11 "},
 		{"const a = [1, 2\nconst b = 3", "syntax 2:1 "},
 		{"async def() => {}", "syntax 1:10 "},
+		{"text('wait [x for x in y]' 1)", "syntax 1:28 "},
+		{"const rows = [a for (const a of b)]", "syntax 1:17 "},
+		{"await run({code: `print(f\"x\")\n`)", "syntax 2:2 "},
+		{"const a = f\"x\";", "syntax 1:12 "},
 	} {
 		expectRefused(t, c.source, c.want)
 	}

@@ -10,13 +10,13 @@ func TestLastExpressionIsReturned(t *testing.T) {
 	for _, source := range []string{
 		"«1", "«a", "«a;", "«a // b", "«a;;", "«a; ; // b\n;", "a;\n«b", "a\n«b\n", "let a = 1\n«a", "«a, b", "«a = 1", "«await a", "«a ? b : c", "«(a)", "«[1, 2]", "«({a: 1})", "«`a`", "«'a'", "«/a/", "«-1", "«+a", "«!a",
 		"«new A", "«a => a + b, 1", "«tools.x({a: 1})", "const a = await b();\n«a.map(c => c.d)", "if (a) return 1;\n«b", "«(async () => { await a })()", "«(function () {})()", "«a\n  .b()\n  .c()", "«async\n(a)", "«typeof a",
-		"«a; function f() {}", "«main();\nasync function main() { return 1 }", "function f() {} «f()", "a(); «b(); function c() {} function d() {}", "'use strict'; «a", "'a'; «'b'", "«'hello'", "«import_()", "«let_", "«yield_",
+		"«a; function f() {}", "«main();\nasync function main() { return 1 }", "function f() {} «f()", "a(); «b(); function c() {} function d() {}", "'use strict'; «a", "'use strict'; «f(); function f() {}", "'a'; «'b'", "'a'; «'b'; function f() {} function g() {}", "'use\\x20strict'; «'b'", "('use strict'); «'use strict'", "«('use strict')", "«'hello'", "«import_()", "«let_", "«yield_",
 		"label: for (;;) { break label }\n«a", "«a /* b */", "/* a */ «b", "«a\n/* b */", "«é", "'😀'; «b", "«class_", "async function f() {}\n«f\n", "{ a }\n«b", "«x = {}", "«delete a.b",
 	} {
 		expectReturned(t, source)
 	}
 	for _, source := range []string{
-		"let a = 1", "return 1", "if (a) b", "for (;;) {}", "{ a }", "{ a: 1 }", "{a: b}", "a: b", "'use strict'", "\"use strict\";", "class A {}", "function f(a) {}", "function* f() {}", "throw a", "a; let b", "a; return", "try { a } finally {}", "a; class B {}", "switch (a) { case 1: b }", "var a = b", "while (a) b", "do a; while (b)", "using a = b", "debugger", "// a", "a; if (b) c",
+		"let a = 1", "return 1", "if (a) b", "for (;;) {}", "{ a }", "{ a: 1 }", "{a: b}", "a: b", "'use strict'", "\"use strict\";", "'use strict'; function f(a) {}", "'use strict'; 'use strict'; let a", "'use strict'; function f() {} function g() {}", "class A {}", "function f(a) {}", "function* f() {}", "throw a", "a; let b", "a; return", "try { a } finally {}", "a; class B {}", "switch (a) { case 1: b }", "var a = b", "while (a) b", "do a; while (b)", "using a = b", "debugger", "// a", "a; if (b) c",
 	} {
 		expectBody(t, source, source)
 	}
@@ -50,6 +50,8 @@ func TestWholeFunctionIsCalled(t *testing.T) {
 		{"async function () { return 1 }", "return (async function () { return 1 })();"},
 		{"function () { return 1 }", "return (function () { return 1 })();"},
 		{"async function main() { return 1 }", "async function main() { return 1 }; return main();"},
+		{"'use strict'\nfunction main() { return 1 }", "'use strict'\nfunction main() { return 1 }; return main();"},
+		{"'use strict'; () => 1", "'use strict'; return (() => 1)();"},
 		{"function main() { return 1 }\n", "function main() { return 1 }; return main();\n"},
 		{"async ({tools, text}) => tools.x()", "return (async ({tools, text}) => tools.x())(globalThis);"},
 		{"async (tools) => { return tools.x() }", "return (async (tools) => { return tools.x() })(globalThis.tools);"},

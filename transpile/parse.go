@@ -95,9 +95,9 @@ type param struct {
 
 // A bodyInfo is what the top level of the body looks like.
 type bodyInfo struct {
-	statements int  // those that do something: not empty, not erased
+	statements int  // those that do something: not empty, not erased, not "use strict"
 	functions  int  // function declarations among them
-	last       stmt // the last that is neither empty nor a function declaration
+	last       stmt // the last of them that is no function declaration
 	lastFunc   funcInfo
 	sole       funcInfo // the first function declaration
 	directives bool     // every statement so far was a directive
@@ -192,6 +192,8 @@ func (p *parser) noteTop(s stmt) {
 	case stmtExpr:
 		if s.expr.kind != exprString || s.expr.flags&flagParen != 0 {
 			b.directives = false
+		} else if b.directives && isUseStrict(p.src[s.expr.start:s.expr.end]) {
+			return
 		}
 	default:
 		b.directives = false

@@ -60,7 +60,7 @@ func planBody(p *parser, keepLast bool) (plan, *parseError) {
 	case b.statements == 1 && b.functions == 1 && len(b.sole.params) == 0 && !b.sole.generator:
 		pl.edits = append(pl.edits, insertion(b.sole.end, "; return "+b.sole.name+"();"))
 		pl.notes = append(pl.notes, noteCalled)
-	case last.kind == stmtExpr && !(b.directives && isUseStrict(p.src[last.expr.start:last.expr.end])):
+	case last.kind == stmtExpr:
 		pl.edits = append(pl.edits, returning(last.expr.start))
 		pl.notes = append(pl.notes, NoteReturned)
 	}
