@@ -229,6 +229,9 @@ func (c *cell) rejections() []guestabi.Thrown {
 // describeThrown is the text of a thrown value and where it was thrown.
 func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) {
 	frames := c.frames(t.Stack)
+	for i := 0; len(frames) == 0 && i < len(t.Errors); i++ { // the engine made t: of Promise.any, or of using
+		frames = c.frames(t.Errors[i].Stack)
+	}
 	var location *transpile.Location
 	message := c.headline(t)
 	if len(frames) > 0 {
@@ -240,13 +243,19 @@ func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) 
 		}
 		message += "\n" + renderFrames(frames) + location.Caret()
 	}
-	for cause, depth := t.Cause, 0; cause != nil && depth < 8; cause, depth = cause.Cause, depth+1 {
-		message += "\nCaused by: " + c.headline(cause)
-	}
+	return message + c.within(t, "\n"), location
+}
+
+// within lists the errors that an error holds, each with its own. The guest has bounded them.
+func (c *cell) within(t *guestabi.Thrown, newline string) string {
+	var b strings.Builder
 	for i := range t.Errors {
-		message += fmt.Sprintf("\nError %d: %s", i+1, c.headline(&t.Errors[i]))
+		fmt.Fprintf(&b, "%sError %d: %s%s", newline, i+1, c.headline(&t.Errors[i]), c.within(&t.Errors[i], newline+"  "))
 	}
-	return message, location
+	if t.Cause != nil {
+		b.WriteString(newline + "Caused by: " + c.headline(t.Cause) + c.within(t.Cause, newline))
+	}
+	return b.String()
 }
 
 // headline is name, message and own fields in one line.

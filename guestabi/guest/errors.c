@@ -244,6 +244,24 @@ static void errors_member(buffer *b, JSValueConst errors, int depth, bool *first
   buffer_puts(b, "]");
 }
 
+/* What a SuppressedError holds: the error of a disposal, and the one that it came after. */
+static void suppressed_member(buffer *b, JSValueConst e, int depth, bool *first) {
+  bool accessor, both, own;
+  JSValue error = named(e, "error", &accessor, &own), suppressed = JS_UNDEFINED;
+  both = own && !accessor;
+  if (both) suppressed = named(e, "suppressed", &accessor, &own);
+  if (both && own && !accessor) {
+    key(b, "errors", 6, first);
+    buffer_puts(b, "[");
+    describe(b, error, depth + 1);
+    buffer_puts(b, ",");
+    describe(b, suppressed, depth + 1);
+    buffer_puts(b, "]");
+  }
+  JS_FreeValue(ctx, error);
+  JS_FreeValue(ctx, suppressed);
+}
+
 static void describe_error(buffer *b, JSValueConst e, int depth) {
   bool first = true, accessor, own;
   if (kind_of(e) == KIND_DOM_EXCEPTION) {
@@ -267,7 +285,10 @@ static void describe_error(buffer *b, JSValueConst e, int depth) {
   }
   JS_FreeValue(ctx, cause);
   JSValue errors = named(e, "errors", &accessor, &own);
-  if (JS_IsArray(errors) && depth < MAX_CAUSES && left > 0) errors_member(b, errors, depth, &first);
+  if (JS_IsArray(errors) && depth < MAX_CAUSES && left > 0)
+    errors_member(b, errors, depth, &first);
+  else if (depth < MAX_CAUSES && left > 0)
+    suppressed_member(b, e, depth, &first);
   JS_FreeValue(ctx, errors);
 }
 
