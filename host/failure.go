@@ -326,6 +326,8 @@ var notDefined = regexp.MustCompile(`^'?([\p{L}_$][\p{L}\p{N}_$]*)'? is not defi
 var absent = map[string]string{
 	"print": "Use text(value).", "fetch": "There is no network here; call a tool.", "process": "There is no process here.",
 	"require": "There are no modules here; call a tool.", "module": "There are no modules here.", "exports": "There are no modules here; return the value.",
+	"None": "Write null.", "True": "Write true.", "False": "Write false.", "len": "Use value.length.",
+	"Intl":   "Use toFixed for numbers and toISOString for dates.",
 	"Buffer": "Use Uint8Array and TextEncoder.", "window": "There is no browser here; globalThis is the global object.",
 	"document": "There is no browser here.", "fs": "There are no files here; call a tool.", "functions": "Tools are functions of their own: await name({...}).",
 	"search": "Use catalog.search(query).", "describe": "Use tools.describe(id).", "call": "Use tools.call(id, input).", "sleep": "Use await new Promise(r => setTimeout(r, ms)).",
@@ -377,7 +379,14 @@ func (c *cell) undefinedObject(t *guestabi.Thrown, at transpile.Location) string
 	return ""
 }
 
-var calledName = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)*\s*\(`)
+var (
+	calledName = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*|` + quotedMember + `)*\s*\(`)
+	fromTools  = regexp.MustCompile(`\}\s*=\s*tools\b`) // const {name} = tools
+	memberText = regexp.MustCompile(quotedMember)
+	noName     = regexp.MustCompile(`^(async|await|case|catch|do|else|for|function|if|in|new|of|return|switch|throw|typeof|void|while|with|yield)$`)
+)
+
+const quotedMember = `\s*\[\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\]`
 
 // notAFunction says what was called that is not a function, as far as the source line tells, and what may have been
 // meant.
@@ -385,21 +394,27 @@ func (c *cell) notAFunction(t *guestabi.Thrown, at transpile.Location) string {
 	if t.Name != "TypeError" || t.Message != "not a function" || len(at.LineText) > 4*maxName {
 		return ""
 	}
-	// Of the calls on the line, the one around the column, or else the only one.
-	column := len(string(utf16.Decode(utf16.Encode([]rune(at.LineText))[:max(0, min(at.Column-1, len(utf16.Encode([]rune(at.LineText)))))])))
+	// Of the calls on the line, the one around the column.
+	line := utf16.Encode([]rune(at.LineText))
+	column := len(string(utf16.Decode(line[:max(0, min(at.LineColumn()-1, len(line)))])))
 	found := ""
-	calls := calledName.FindAllStringIndex(at.LineText, -1)
-	for _, m := range calls {
-		if m[0] <= column && column < m[1] || len(calls) == 1 {
+	for _, m := range calledName.FindAllStringIndex(at.LineText, -1) {
+		if m[0] <= column && column < m[1] {
 			found = strings.TrimSpace(strings.TrimSuffix(at.LineText[m[0]:m[1]], "("))
 		}
 	}
-	if found == "" {
+	if found == "" || noName.MatchString(found) {
 		return ""
+	}
+	found = memberText.ReplaceAllString(found, ".$1$2")
+	if top, _, _ := strings.Cut(t.Stack, "\n"); strings.HasSuffix(top, " (native)") {
+		return "an argument of " + found
 	}
 	hint := found
 	object, member, ok := strings.Cut(found, ".")
-	if !ok {
+	if !ok && fromTools.MatchString(c.prepared.Source()) {
+		object, member = "tools", found
+	} else if !ok {
 		return hint
 	}
 	var names []string
@@ -425,7 +440,7 @@ func (c *cell) notAFunction(t *guestabi.Thrown, at transpile.Location) string {
 			near[i] = object + "." + name
 		}
 		hint += ". Did you mean " + strings.Join(near, ", ") + "?"
-	} else if len(names) > 0 && len(names) <= 8 {
+	} else if ok && len(names) > 0 && len(names) <= 8 {
 		hint += ". There are " + object + "." + strings.Join(names, ", "+object+".")
 	}
 	return hint

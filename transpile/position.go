@@ -31,10 +31,7 @@ const maxLineText = 160
 //	  |           ^
 func (l Location) Caret() string {
 	number := fmt.Sprintf("%3d", l.Line)
-	column := l.caret
-	if column == 0 {
-		column = l.Column
-	}
+	column := l.LineColumn()
 	var pad strings.Builder
 	n := 1
 	for _, r := range l.LineText {
@@ -58,6 +55,14 @@ func (l Location) Caret() string {
 		pad.WriteByte(' ')
 	}
 	return number + " | " + printable(l.LineText) + "\n" + strings.Repeat(" ", len(number)) + " | " + pad.String() + "^"
+}
+
+// LineColumn is the column within LineText, which is Column where nothing was left out.
+func (l Location) LineColumn() int {
+	if l.caret == 0 {
+		return l.Column
+	}
+	return l.caret
 }
 
 // wideRune reports whether a terminal shows a character two columns wide, near enough.
