@@ -164,7 +164,7 @@ func (c *cell) failThrown(payload []byte) *Result {
 	if list := c.rejections(); len(list) > 0 {
 		message += "\nRejected as well, with nothing to handle it:"
 		for i := range list {
-			message += "\n- " + c.headline(&list[i])
+			message += "\n- " + c.headline(&list[i]) + c.origin(&list[i], "\n")
 		}
 	}
 	r := c.failed(code, phase, message)
@@ -250,12 +250,22 @@ func (c *cell) describeThrown(t *guestabi.Thrown) (string, *transpile.Location) 
 func (c *cell) within(t *guestabi.Thrown, newline string) string {
 	var b strings.Builder
 	for i := range t.Errors {
-		fmt.Fprintf(&b, "%sError %d: %s%s", newline, i+1, c.headline(&t.Errors[i]), c.within(&t.Errors[i], newline+"  "))
+		fmt.Fprintf(&b, "%sError %d: %s%s", newline, i+1, c.headline(&t.Errors[i]), c.origin(&t.Errors[i], newline))
+		b.WriteString(c.within(&t.Errors[i], newline+"  "))
 	}
 	if t.Cause != nil {
-		b.WriteString(newline + "Caused by: " + c.headline(t.Cause) + c.within(t.Cause, newline))
+		b.WriteString(newline + "Caused by: " + c.headline(t.Cause) + c.origin(t.Cause, newline) + c.within(t.Cause, newline))
 	}
 	return b.String()
+}
+
+// origin is the innermost frame of an error that is told beside another.
+func (c *cell) origin(t *guestabi.Thrown, newline string) string {
+	frames := c.frames(t.Stack)
+	if len(frames) == 0 {
+		return ""
+	}
+	return newline + strings.TrimSuffix(renderFrames(frames[:1]), "\n")
 }
 
 // headline is name, message and own fields in one line.
