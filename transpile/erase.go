@@ -12,15 +12,18 @@ import (
 type tsState struct {
 	on           bool
 	erasures     []edit
-	namespaces   []span // namespaces at the top of the body
-	compiles     string // what makes erasing not enough, "" when it is
-	inExtends    bool   // in the extends part of a conditional type
-	inTrueBranch bool   // between the ? and the : of a conditional expression
-	arrowTyped   bool   // the arrow function that ended last had a return type
-	depth        int    // namespaces around
+	namespaces   []namespace // at the top of the body
+	compiles     string      // what makes erasing not enough, "" when it is
+	inExtends    bool        // in the extends part of a conditional type
+	inTrueBranch bool        // between the ? and the : of a conditional expression
+	arrowTyped   bool        // the arrow function that ended last had a return type
+	depth        int         // namespaces around
 }
 
-type span struct{ at, end int32 }
+type namespace struct {
+	at, end int32
+	merges  bool // with a class, function, enum or namespace before it
+}
 
 func (p *parser) erase(at, end int32, lead byte) {
 	if p.err == nil && end > at {

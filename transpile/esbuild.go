@@ -214,14 +214,18 @@ func (a *attempt) transform(text string, loader api.Loader, layers []layer) (*co
 }
 
 // transformNamespace compiles one namespace.
-func (a *attempt) transformNamespace(ns span) (string, layer, *Error) {
+func (a *attempt) transformNamespace(ns namespace) (string, layer, *Error) {
 	text := a.text[ns.at:ns.end]
 	r := api.Transform(text, transformOptions(api.LoaderTS, text))
 	if len(r.Errors) > 0 {
 		shift := anchorLayer{{out: 0, in: ns.at}}
 		return "", nil, a.esbuildError(r.Errors[0], text, 0, []layer{shift})
 	}
-	back := &sourceMap{json: r.Map, output: string(r.Code), outputTo: len(r.Code), input: text, inputTo: len(text)}
+	code := string(r.Code)
+	if end := strings.IndexByte(code, ';'); ns.merges && strings.HasPrefix(code, "var ") && end > 0 {
+		code = ";" + strings.Repeat(" ", end) + code[end+1:] // a class, say, cannot be declared again
+	}
+	back := &sourceMap{json: r.Map, output: code, outputTo: len(code), input: text, inputTo: len(text)}
 	return back.keepLayout(int(ns.at) - lastLineStart(a.text[:ns.at])), back, nil
 }
 

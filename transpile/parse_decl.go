@@ -135,7 +135,7 @@ func (p *parser) classDeclaration(start int32) {
 		return
 	}
 	p.next()
-	p.declare(name, declLexical)
+	p.declare(name, declClass)
 	p.pushScope(scopeBlock)
 	p.classRest()
 	p.popScope()

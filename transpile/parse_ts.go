@@ -201,6 +201,9 @@ func (p *parser) namespace(start int32) {
 	for p.eat(kindDot) {
 		p.typeName()
 	}
+	s := &p.scopes[p.nscopes-1]
+	i := s.find(p.text(name))
+	merges := i >= 0 && s.decls[i].kind != declLexical
 	p.declareMerging(name)
 	outer := p.enterFunction(false, false, true)
 	p.ts.depth++
@@ -208,7 +211,7 @@ func (p *parser) namespace(start int32) {
 	p.ts.depth--
 	p.leaveFunction(outer)
 	if p.err == nil && outer.top && p.nscopes == 1 {
-		p.ts.namespaces = append(p.ts.namespaces, span{start, p.prevEnd})
+		p.ts.namespaces = append(p.ts.namespaces, namespace{start, p.prevEnd, merges})
 	}
 }
 

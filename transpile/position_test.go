@@ -64,6 +64,7 @@ func TestPositionsLeadBack(t *testing.T) {
 		{"enum A { B = 1 << 2 }\nfunction f(a: A): void {\n\n\n  if (a) {  boom(); }\n}\nf(A.B)", "boom"},
 		{"class A { constructor(private a: B) { boom(a) } }\nnew A(1)", "boom"},
 		{"namespace N {\n  export const a = 1;\n  export function f() { boom() }\n}\nN.f()", "boom"},
+		{"class N {}\nlet a = 1\nnamespace N {\n  export const b = boom() }", "boom"},
 		{"let a;\nnamespace N { export const b = 1 }\nboom()", "boom"},
 		{"function d(a: any) {}\n@d class A { m() { boom() } }\nnew A().m()", "boom"},
 		{"enum A { B = 1 << 2 }\nexport default async () => { boom() }", "boom"},

@@ -22,7 +22,8 @@ type declKind uint8
 
 const (
 	declVar     declKind = iota // also functions at the top of a function
-	declLexical                 // let, const, class, using
+	declLexical                 // let, const, using
+	declClass                   // as lexical, but a namespace may add to it
 	declBlockFn                 // a function in a block: as lexical, but sloppy code may repeat it
 	declParam
 	declCatch // a plain catch parameter, which var may repeat
@@ -153,7 +154,7 @@ func (p *parser) declareVar(name string, at int32) {
 			s.add(decl{name, at, declVar})
 		} else {
 			switch s.decls[i].kind {
-			case declLexical, declBlockFn:
+			case declLexical, declClass, declBlockFn:
 				p.declaredTwice(name, at, s.decls[i].at)
 				return
 			case declName:

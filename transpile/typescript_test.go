@@ -116,6 +116,8 @@ func TestTypeScriptThatRuns(t *testing.T) {
 		{"enum A { B = 'x'.length }", []string{`A2[A2["B"] = `}},
 		{"enum A { B } enum A { C = 1 }", []string{`A2[A2["C"] = 1] = "C"`}},
 		{"namespace A { export const b = 1; const c = 2 }\nawait A.b; return 1", []string{"var A;", "A2.b = 1", "const c = 2", "await A.b;", "return 1"}},
+		{"class A {}\nlet a = 1\nnamespace A { export const b = 1 }\nreturn A.b", []string{"class A{}", ";      ", "A2.b = 1", "return A.b"}},
+		{"enum A { B = 1 << 1 }\nnamespace A { export const c = A.B }\nreturn A.c", []string{"=>{", ";      ", "A2.c = ", "return A.c"}},
 		{"namespace A.B { export function c(): number { return 1 } }", []string{"(A2=>", "B2.c = c"}},
 		{"module A { export let b = 1 }", []string{"A2.b = 1"}},
 		{"class A { constructor(private a: B, readonly c = 1) {} }", []string{"this.a = a;", "this.c = c"}},
@@ -131,6 +133,7 @@ func TestTypeScriptThatRuns(t *testing.T) {
 		expectCompiled(t, c.source, c.pieces...)
 	}
 	expectRefused(t, "enum A { B = 1 + 1 } }", "syntax 1:22 Unexpected }: no { is open here")
+	expectRefused(t, "const A = 1; namespace A { export const b = 1 }", "syntax 1:24 ")
 	expectRefused(t, "namespace A { let b = ; }", "syntax 1:23 Unexpected ;")
 	expectRefused(t, "let a: number = 1; } evil(); {", "syntax 1:20 Unexpected }")
 	expectRefused(t, "enum A { B = 1 + 1 } evil(); } async function f() {", "syntax 1:30 Unexpected }")
