@@ -50,11 +50,15 @@ func (k *keeper) Put(_ context.Context, _ string, record []byte, _ time.Time) er
 	return nil
 }
 
-func (k *keeper) Replace(context.Context, string, []byte, time.Time) (bool, error) { return false, nil }
+func (k *keeper) Replace(context.Context, string, []byte, []byte, time.Time) (bool, error) {
+	return false, nil
+}
 
 func (k *keeper) Each(context.Context, func(string, []byte, time.Time) error) error { return nil }
 
-func (k *keeper) Take(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+func (k *keeper) Take(context.Context, string) ([]byte, time.Time, bool, error) {
+	return nil, time.Time{}, false, nil
+}
 func (k *keeper) Get(context.Context, string) ([]byte, time.Time, bool, error) {
 	return nil, time.Time{}, false, nil
 }

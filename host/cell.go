@@ -56,10 +56,11 @@ type cell struct {
 	finished   int           // nested calls that ended
 	used       CellTelemetry // by VMs that are closed, without Tools
 
-	persisting sync.Mutex // one record of the cell is written at a time
+	persisting sync.Mutex // one record of the cell is written or taken at a time
 
 	mu       sync.Mutex
-	stored   []byte          // the snapshot in the store, where records hold more than that
+	stored   []byte          // the record in a durable store
+	snapshot []byte          // its end
 	taken    bool            // a durable store keeps its record while it runs
 	begun    bool            // and knows that the cell has done what must not be done twice
 	outer    context.Context // of the exec, for its values
@@ -464,11 +465,24 @@ func (c *cell) abort(why error) {
 		}
 		return
 	}
-	// The record of a durable store outlives the host, and belongs to whoever took it.
-	if !errors.Is(why, errTaken) && !(c.host.durable && errors.Is(why, errClosed)) {
+	if !c.outlived(why) {
 		c.host.store.Delete(context.Background(), c.id)
 	}
 	c.end(why, nil)
+}
+
+// outlived says whether the record of a suspended cell is to stay when the cell ends here: that of a durable store
+// outlives the host, and belongs to whoever took it.
+func (c *cell) outlived(why error) bool {
+	if !c.host.durable {
+		return false
+	}
+	if errors.Is(why, errExpired) {
+		// One that has not expired is what another process has come to, which went on with the run.
+		_, _, ok, _ := c.host.store.Get(context.Background(), c.id)
+		return ok
+	}
+	return errors.Is(why, errTaken) || errors.Is(why, errClosed)
 }
 
 // describe says how the cell stands.

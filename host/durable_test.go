@@ -12,6 +12,7 @@ import (
 
 	"codemode/catalog"
 	"codemode/limits"
+	"codemode/quickjs"
 )
 
 func fileStore(t *testing.T, dir string) *FileStore {
@@ -70,6 +71,95 @@ text("after"); return n + a.v + b.v + new Error().stack.length * 0`})
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.run")); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// Hosts that take turns with a run each have an old cell of it. None may go on from that, nor write it or drop the newer
+// record.
+func TestHostsTakeTurns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	const code = `const p = unsafe().catch(e => e.code); for (let i = 1; i < 5; i++) { text(i); await yield_control() } return await p`
+	wait := func(h *Host, id string) string { return brief(h.Wait(t.Context(), Scope{}, WaitInput{id})) }
+	text := func(n string) string { return `bridge:yield:` + n + ` | {"type":"text","text":"` + n + `"}` }
+	firstTools := durableTools()
+	first := newHost(t, firstTools, Options{Store: fileStore(t, dir)})
+	r := exec(t, first, code)
+	if got := brief(r); got != "waiting pending_tools bridge:callValue:1 "+text("1") {
+		t.Fatal(got)
+	}
+	second := newHost(t, durableTools(), Options{Store: fileStore(t, dir)})
+	if got := wait(second, r.RunID); got != "waiting yield "+text("2") {
+		t.Error(got)
+	}
+	close(firstTools.gate) // the first host's call has an answer, which is nobody's any more
+	first.Drain(t.Context())
+	for i, h := range []*Host{first, second} {
+		if got := wait(h, r.RunID); got != "waiting yield "+text([]string{"3", "4"}[i]) {
+			t.Error(got)
+		}
+	}
+	if got := wait(first, r.RunID); got != `completed "interrupted"` {
+		t.Error(got)
+	}
+	if got := wait(second, r.RunID); got != "failed invalid_input input "+MessageUnavailable {
+		t.Error(got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "cm_*")); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if n := first.reserved.Load() + second.reserved.Load(); n != 0 {
+		t.Errorf("%d places are taken", n)
+	}
+}
+
+func TestAnOldCellExpiresAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	first := newHost(t, newTools(), Options{Store: fileStore(t, dir), Limits: limits.Limits{SnapshotTTLSeconds: 1}})
+	a := exec(t, first, `await yield_control(); await yield_control(); return "went on"`)
+	b := exec(t, first, `await yield_control()`)
+	record, _, _, err := first.store.Get(t.Context(), a.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another process goes on with one of them.
+	other := fileStore(t, dir)
+	other.Take(t.Context(), a.RunID)
+	if err := other.Put(t.Context(), a.RunID, record, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for left := 1; left > 0; time.Sleep(10 * time.Millisecond) {
+		first.mu.Lock()
+		left = len(first.cells)
+		first.mu.Unlock()
+	}
+	second := newHost(t, newTools(), Options{Store: other})
+	if got := brief(second.ExecWait(t, a.RunID)); got != `completed "went on"` {
+		t.Error(got)
+	}
+	if got := second.ExecWait(t, b.RunID); got.Error != MessageUnavailable {
+		t.Error(brief(got))
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "cm_*")); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// A host that cannot go on with a run leaves it to one that can.
+func TestAHostWithoutAnEngineLeavesRunsAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	r := exec(t, newHost(t, newTools(), Options{Store: fileStore(t, dir)}), `await yield_control(); return 1`)
+	closed := newHost(t, newTools(), Options{Store: fileStore(t, dir)})
+	closed.Close()
+	without := newHost(t, newTools(), Options{Store: fileStore(t, dir)})
+	without.engine, without.noEngine = nil, quickjs.ErrNoGuest
+	for _, h := range []*Host{closed, without} {
+		if got := h.ExecWait(t, r.RunID); got.Code != RuntimeUnavailable {
+			t.Error(brief(got))
+		}
+	}
+	able := newHost(t, newTools(), Options{Store: fileStore(t, dir)})
+	if got := brief(able.ExecWait(t, r.RunID)); got != "completed 1" {
+		t.Error(got)
 	}
 }
 
@@ -156,16 +246,19 @@ func TestFileStore(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "cm_1.run")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if ok, err := s.Replace(ctx, "cm_1", []byte("two"), later); !ok || err != nil {
+	if ok, err := s.Replace(ctx, "cm_1", []byte("one"), []byte("two"), later); !ok || err != nil {
 		t.Errorf("replace: %v %v", ok, err)
 	}
-	if ok, err := s.Replace(ctx, "cm_2", []byte("two"), later); ok || err != nil {
+	if ok, err := s.Replace(ctx, "cm_1", []byte("one"), []byte("three"), later); ok || err != nil {
+		t.Errorf("replace what is there no more: %v %v", ok, err)
+	}
+	if ok, err := s.Replace(ctx, "cm_2", []byte("one"), []byte("two"), later); ok || err != nil {
 		t.Errorf("replace what is not there: %v %v", ok, err)
 	}
-	if got, ok, err := s.Take(ctx, "cm_1"); string(got) != "two" || !ok || err != nil {
+	if got, _, ok, err := s.Take(ctx, "cm_1"); string(got) != "two" || !ok || err != nil {
 		t.Errorf("take: %q %v %v", got, ok, err)
 	}
-	if _, ok, err := s.Take(ctx, "cm_1"); ok || !errors.Is(err, ErrRunTaken) {
+	if _, _, ok, err := s.Take(ctx, "cm_1"); ok || !errors.Is(err, ErrRunTaken) {
 		t.Errorf("take again: %v %v", ok, err)
 	}
 	if err := fileStore(t, dir).Delete(ctx, "cm_1"); err != nil {
@@ -177,7 +270,7 @@ func TestFileStore(t *testing.T) {
 	}
 	s.Take(ctx, "cm_1")
 	s.Delete(ctx, "cm_1")
-	if _, ok, err := s.Take(ctx, "cm_1"); ok || err != nil {
+	if _, _, ok, err := s.Take(ctx, "cm_1"); ok || err != nil {
 		t.Errorf("take what was deleted: %v %v", ok, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "cm_*")); len(left) > 0 {
@@ -187,16 +280,16 @@ func TestFileStore(t *testing.T) {
 		if err := s.Put(ctx, id, nil, later); err == nil {
 			t.Errorf("%q was kept", id)
 		}
-		if _, ok, _ := s.Take(ctx, id); ok {
+		if _, _, ok, _ := s.Take(ctx, id); ok {
 			t.Errorf("%q was found", id)
 		}
 	}
 	s.Put(ctx, "cm_3", []byte("x"), time.Now().Add(-time.Second))
-	if _, ok, err := s.Take(ctx, "cm_3"); ok || err != nil {
+	if _, _, ok, err := s.Take(ctx, "cm_3"); ok || err != nil {
 		t.Errorf("expired: %v %v", ok, err)
 	}
 	os.WriteFile(filepath.Join(dir, "cm_4.run"), []byte("junk"), 0o600)
-	if _, ok, err := s.Take(ctx, "cm_4"); ok || err == nil {
+	if _, _, ok, err := s.Take(ctx, "cm_4"); ok || err == nil {
 		t.Errorf("junk: %v %v", ok, err)
 	}
 	os.Chmod(dir, 0o755)

@@ -225,8 +225,11 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		return last
 	}
 	if c == nil {
-		if !h.durable {
+		switch {
+		case !h.durable:
 			return h.refuseWait(MessageUnavailable)
+		case h.noEngine != nil: // another host can go on with it
+			return h.refuseUnavailable(h.noEngine)
 		}
 		return h.waitAdopted(ctx, scope, id)
 	}
@@ -260,7 +263,11 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		return h.refuseWait(refusal)
 	}
 	if err := c.resume(ctx); err != nil {
+		var newer *superseded
 		switch {
+		case errors.As(err, &newer):
+			c.end(errTaken, nil)
+			return h.adoptAndDrive(ctx, id, newer.record, newer.expires)
 		case errors.Is(err, errExpired):
 			c.end(errExpired, nil)
 			return h.refuseWait(MessageUnavailable)
@@ -279,7 +286,8 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 
 // waitAdopted goes on with a cell that another process has suspended.
 func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result {
-	record, expires, ok, err := h.store.Get(ctx, id)
+	record, _, ok, err := h.store.Get(ctx, id)
+	var expires time.Time
 	if ok && err == nil {
 		// Before it is taken: it may be somebody else's.
 		if s, _, err := readRecord(record); err == nil && s.Scope != scope {
@@ -288,7 +296,7 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 			}
 			return h.refuseWait(messageOtherSession)
 		}
-		record, ok, err = h.store.Take(ctx, id)
+		record, expires, ok, err = h.store.Take(ctx, id)
 	}
 	switch {
 	case errors.Is(err, ErrRunTaken):
@@ -301,6 +309,11 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 	case !ok:
 		return h.refuseWait(MessageUnavailable)
 	}
+	return h.adoptAndDrive(ctx, id, record, expires)
+}
+
+// adoptAndDrive goes on with a run whose record was taken and of which nothing else is here.
+func (h *Host) adoptAndDrive(ctx context.Context, id string, record []byte, expires time.Time) *Result {
 	putBack := func() {
 		if err := h.store.Put(context.WithoutCancel(ctx), id, record, expires); err != nil {
 			h.log.Error().Str("run", id).Err(err).Msg("a run could not be put back")
@@ -322,13 +335,17 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 	defer c.driver(nil)
 	c.driving, c.taken = true, true
 	h.mu.Lock()
-	closed := h.closed || h.reserved.Add(1) > c.limits.MaxSuspendedCells
-	c.reserved = true
-	if !closed {
+	closed := h.closed
+	c.reserved = !closed && h.reserved.Add(1) <= c.limits.MaxSuspendedCells
+	if c.reserved {
 		h.cells[c.id] = c
 	}
 	h.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
+		putBack()
+		return h.refuseUnavailable(errClosed)
+	case !c.reserved:
 		h.reserved.Add(-1)
 		putBack()
 		return h.refuseWait(messageTooMany)
@@ -347,6 +364,14 @@ func (h *Host) waitAdopted(ctx context.Context, scope Scope, id string) *Result 
 func (h *Host) refuseInterrupted() *Result {
 	r := h.refuseWait(messageInterrupted)
 	r.Code, r.FailurePhase, r.BridgeDispatchStarted = InternalError, PhaseHost, true
+	return r
+}
+
+// refuseUnavailable is the result of a wait at a host that runs no cells.
+func (h *Host) refuseUnavailable(why error) *Result {
+	code, phase, message, _ := (&cell{host: h}).classify(why)
+	r := h.refuseWait(message)
+	r.Code, r.FailurePhase = code, phase
 	return r
 }
 

@@ -124,13 +124,14 @@ func (s *FileStore) removeTaken(id string) error {
 }
 
 // Replace is Store's.
-func (s *FileStore) Replace(_ context.Context, id string, record []byte, expires time.Time) (ok bool, err error) {
+func (s *FileStore) Replace(_ context.Context, id string, was, record []byte, expires time.Time) (ok bool, err error) {
 	path, err := s.path(id)
 	if err != nil {
 		return false, nil
 	}
 	err = s.locked(func() error {
-		if _, err := os.Lstat(path); err != nil {
+		there, _, err := read(path)
+		if err != nil || !bytes.Equal(there, was) {
 			return nil
 		}
 		ok = true
@@ -203,16 +204,15 @@ func (s *FileStore) open(id string) (f *os.File, suffix string, err error) {
 }
 
 // Take is Store's.
-func (s *FileStore) Take(_ context.Context, id string) (record []byte, ok bool, err error) {
+func (s *FileStore) Take(_ context.Context, id string) (record []byte, expires time.Time, ok bool, err error) {
 	if !runID.MatchString(id) {
-		return nil, false, nil // no run has such an id
+		return nil, time.Time{}, false, nil // no run has such an id
 	}
 	err = s.locked(func() error {
 		f, suffix, err := s.open(id)
 		if f == nil {
 			return err
 		}
-		var expires time.Time
 		record, expires, err = read(f.Name())
 		switch {
 		case err != nil:
@@ -238,7 +238,7 @@ func (s *FileStore) Take(_ context.Context, id string) (record []byte, ok bool, 
 		ok = true
 		return nil
 	})
-	return record, ok && err == nil, err
+	return record, expires, ok && err == nil, err
 }
 
 // Begin is Store's.

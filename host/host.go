@@ -284,7 +284,7 @@ func (h *Host) Cancel(runID string) bool {
 
 // CancelStored ends a run in a store. It says whether there was one that no other process goes on with.
 func CancelStored(store Store, runID string) (bool, error) {
-	_, ok, err := store.Take(context.Background(), runID)
+	_, _, ok, err := store.Take(context.Background(), runID)
 	if errors.Is(err, ErrRunInterrupted) { // and is gone with that
 		return true, nil
 	}
@@ -383,6 +383,8 @@ func (h *Host) repeated(id string, scope Scope) *Result {
 
 func (h *Host) forget(c *cell) {
 	h.mu.Lock()
-	delete(h.cells, c.id)
+	if h.cells[c.id] == c { // not another one, made of what another process came to
+		delete(h.cells, c.id)
+	}
 	h.mu.Unlock()
 }

@@ -135,8 +135,15 @@ func readRecord(record []byte) (*state, []byte, error) {
 	return s, rest[size+int(n):], nil
 }
 
+// keep notes the record that a durable store has, of which snapshot is the end. The caller holds mu.
+func (c *cell) keep(record, snapshot []byte) {
+	if c.host.durable && len(record) >= len(snapshot) {
+		c.stored, c.snapshot = record, record[len(record)-len(snapshot):]
+	}
+}
+
 // persist brings the stored record up to date while the cell is suspended: an answer has come in that must not be lost
-// with this process. A record that is gone was taken by another process, and the cell is not ours any more.
+// with this process. Where the record is not ours any more another process has taken it, and the cell is not either.
 func (c *cell) persist() {
 	if !c.host.durable {
 		return
@@ -148,12 +155,17 @@ func (c *cell) persist() {
 		c.mu.Unlock()
 		return
 	}
-	record, err := c.record(c.stored)
-	expires := c.expires
+	record, err := c.record(c.snapshot)
+	was, expires := c.stored, c.expires
 	c.mu.Unlock()
 	ok := true
 	if err == nil {
-		ok, err = c.host.store.Replace(context.Background(), c.id, record, expires)
+		ok, err = c.host.store.Replace(context.Background(), c.id, was, record, expires)
+	}
+	if ok && err == nil {
+		c.mu.Lock()
+		c.keep(record, c.snapshot)
+		c.mu.Unlock()
 	}
 	if err != nil {
 		c.host.log.Error().Str("run", c.id).Err(err).Msg("an answer could not be stored")

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -14,15 +15,15 @@ import (
 type Store interface {
 	// Put keeps a record until it expires. A record under the same id is replaced.
 	Put(ctx context.Context, id string, record []byte, expires time.Time) error
-	// Replace is Put for a record that is there already; ok is false, and nothing is kept, where it is not: somebody
-	// took it.
-	Replace(ctx context.Context, id string, record []byte, expires time.Time) (ok bool, err error)
+	// Replace is Put in place of a record; ok is false, and nothing is kept, where the record that is there is not was,
+	// byte by byte: somebody took it, and may have put back what the run came to.
+	Replace(ctx context.Context, id string, was, record []byte, expires time.Time) (ok bool, err error)
 	// Get gives a record and leaves it; ok is false where there is none, or it has expired. The errors are Take's.
 	Get(ctx context.Context, id string) (record []byte, expires time.Time, ok bool, err error)
 	// Take gives a record to one of its callers, who goes on with the cell and ends that with Put or Delete; ok is false
 	// where there is none, or it has expired. Until then a durable store keeps the record, for when the taker's process
 	// dies: it is given out again, unless Begin was called. Errors are ErrRunTaken and ErrRunInterrupted, among others.
-	Take(ctx context.Context, id string) (record []byte, ok bool, err error)
+	Take(ctx context.Context, id string) (record []byte, expires time.Time, ok bool, err error)
 	// Begin says of a run that was taken that it now does what must not be done twice: from here on the record is not
 	// one to go on from.
 	Begin(ctx context.Context, id string) error
@@ -61,10 +62,11 @@ func (s *memoryStore) Put(_ context.Context, id string, record []byte, expires t
 	return nil
 }
 
-func (s *memoryStore) Replace(_ context.Context, id string, record []byte, expires time.Time) (bool, error) {
+func (s *memoryStore) Replace(_ context.Context, id string, was, record []byte, expires time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.records[id]
+	there, ok := s.records[id]
+	ok = ok && bytes.Equal(there.bytes, was)
 	if ok {
 		s.records[id] = memoryRecord{record, expires}
 	}
@@ -80,12 +82,12 @@ func (s *memoryStore) Get(_ context.Context, id string) ([]byte, time.Time, bool
 
 func (s *memoryStore) Begin(context.Context, string) error { return nil }
 
-func (s *memoryStore) Take(_ context.Context, id string) ([]byte, bool, error) {
+func (s *memoryStore) Take(_ context.Context, id string) ([]byte, time.Time, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.records[id]
 	delete(s.records, id)
-	return r.bytes, ok && time.Now().Before(r.expires), nil
+	return r.bytes, r.expires, ok && time.Now().Before(r.expires), nil
 }
 
 func (s *memoryStore) Delete(_ context.Context, id string) error {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -43,10 +44,8 @@ func (c *cell) suspend(ctx context.Context) *Result {
 	c.account()
 	c.used.SnapshotBytes = len(encoded)
 	c.mu.Lock()
-	if c.host.durable {
-		c.stored = encoded
-	}
 	record, err := c.record(encoded)
+	c.keep(record, encoded)
 	c.mu.Unlock()
 	if err == nil {
 		err = c.host.store.Put(context.WithoutCancel(ctx), c.id, record, expires)
@@ -116,35 +115,55 @@ func (c *cell) outstanding() (Reason, []PendingCall) {
 	return Yielded, pending
 }
 
+// superseded is a record that was taken and is not what the cell was suspended with: another process has gone on with
+// the run and has suspended it anew.
+type superseded struct {
+	record  []byte
+	expires time.Time
+}
+
+func (*superseded) Error() string { return "another process went on with the run" }
+
 // resume takes a suspended cell's snapshot out of the store and answers its yields. A cell that was adopted has it.
 func (c *cell) resume(ctx context.Context) error {
 	if c.parked == nil {
-		record, ok, err := c.host.store.Take(ctx, c.id)
+		snapshot, err := c.takeSnapshot(ctx)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			return errExpired
-		}
-		c.mu.Lock()
-		c.taken = c.host.durable
-		c.mu.Unlock()
-		if c.host.durable {
-			if _, record, err = readRecord(record); err != nil {
-				return err
-			}
-		}
-		if c.parked, err = quickjs.DecodeSnapshot(record); err != nil {
+		if c.parked, err = quickjs.DecodeSnapshot(snapshot); err != nil {
 			return err
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stored = nil
+	c.stored, c.snapshot = nil, nil
 	for _, p := range c.pending {
 		if p.method == methodYield && !p.settled {
 			c.answer(p, true, p.input)
 		}
 	}
 	return nil
+}
+
+// takeSnapshot takes the cell's record out of the store.
+func (c *cell) takeSnapshot(ctx context.Context) ([]byte, error) {
+	c.persisting.Lock()
+	defer c.persisting.Unlock()
+	record, expires, ok, err := c.host.store.Take(ctx, c.id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, errExpired
+	case !c.host.durable:
+		return record, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !bytes.Equal(record, c.stored) {
+		return nil, &superseded{record, expires}
+	}
+	c.taken = true
+	return c.snapshot, nil
 }
