@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"codemode/catalog"
 	"codemode/guestabi"
+	"codemode/limits"
 )
 
 // runCall runs a tool call, from look-up to answer.
@@ -357,9 +357,5 @@ func clip(text string, most int) string {
 		return text
 	}
 	const mark = "…"
-	text = text[:max(0, most-len(mark))]
-	for len(text) > 0 && !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text + mark
+	return limits.Cut(text, max(0, most-len(mark))) + mark
 }

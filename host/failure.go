@@ -76,8 +76,7 @@ func (c *cell) failed(code Code, phase Phase, message string) *Result {
 		}
 		message += fmt.Sprintf("\nUnder way when the cell ended, with unknown effect: %s.", strings.Join(names, ", "))
 	}
-	r.Error = c.output.FitError(message)
-	r.Output = c.output.Fit(nil, 0).Output
+	r.Error, r.Output = c.output.FitFailure(message)
 	return r
 }
 

@@ -42,15 +42,23 @@ func (o *Output) Text(text string) {
 	more := int64(0)
 	if o.overflow || o.bytes+int64(len(text)+len(head)+len(`""}`)) > int64(o.budget) {
 		// No entry is made of what cannot be shown whole: a flood is only counted.
-		cut := text[:min(len(text), o.budget)]
-		for len(cut) > 0 && !utf8.ValidString(cut) {
-			cut = cut[:len(cut)-1]
-		}
+		cut := Cut(text, o.budget)
 		more, text = int64(len(text)-len(cut)), cut
 	}
 	entry := make([]byte, 0, len(head)+len(text)+len(text)/16+8)
 	entry = jsontext.AppendString(append(entry, head...), text)
 	o.add(append(entry, '}'), more)
+}
+
+// Cut is the start of a text, of so many bytes at most, and not in the middle of a code point.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }
 
 // JSON adds a JSON entry; value is valid JSON.
@@ -139,29 +147,8 @@ func (o *Output) Fit(value json.RawMessage, valueBytes int64) Fitted {
 	if value != nil {
 		reserved = min(valueBytes, int64(o.budget)/2)
 	}
-	room := int64(o.budget) - reserved
-	used := o.Bytes()
-	switch {
-	case !o.overflow && used <= room:
-		f.Output = o.entries[o.delivered:]
-		o.delivered = len(o.entries)
-	default:
-		f.Truncated = true
-		prefix := o.prefix
-		if !o.overflow {
-			prefix = joined(o.entries, o.budget)
-		}
-		var m []byte
-		m, used = marker(prefix, used, room-2)
-		used += 2
-		if o.shown != o.bytes {
-			o.shown = o.bytes
-			f.Output = []json.RawMessage{m}
-		}
-	}
-	if f.Output == nil {
-		f.Output = []json.RawMessage{}
-	}
+	var used int64
+	f.Output, used, f.Truncated = o.fit(int64(o.budget) - reserved)
 	if value != nil {
 		if valueBytes <= int64(o.budget)-used && int64(len(value)) == valueBytes {
 			f.Value = value
@@ -171,6 +158,26 @@ func (o *Output) Fit(value json.RawMessage, valueBytes int64) Fitted {
 		}
 	}
 	return f
+}
+
+// fit gives out what was emitted since the last time, in so much room, and says how much of it all the output takes.
+func (o *Output) fit(room int64) (output []json.RawMessage, used int64, truncated bool) {
+	output, used = []json.RawMessage{}, o.Bytes()
+	if !o.overflow && used <= room {
+		output = append(output, o.entries[o.delivered:]...)
+		o.delivered = len(o.entries)
+		return output, used, false
+	}
+	prefix := o.prefix
+	if !o.overflow {
+		prefix = joined(o.entries, o.budget)
+	}
+	m, used := marker(prefix, used, room-2)
+	if o.shown != o.bytes {
+		o.shown = o.bytes
+		output = append(output, m)
+	}
+	return output, used + 2, true
 }
 
 // marker makes a Marker for something of which prefix is the start and total the size, at most room bytes long, and
@@ -198,8 +205,18 @@ func marker(prefix []byte, total, room int64) (json.RawMessage, int64) {
 // ErrorSuffix ends a message that was cut.
 const ErrorSuffix = " [error truncated]"
 
-// FitError cuts an error's message to what the budget leaves beside the output, and at least half of it.
-func (o *Output) FitError(message string) string {
+// FitFailure is Fit for an error's message: it is cut to what the budget leaves beside the output, and at least half of
+// it, and the output has what the message leaves.
+func (o *Output) FitFailure(message string) (string, []json.RawMessage) {
+	message = o.cutError(message)
+	if !o.overflow && o.delivered == len(o.entries) { // all was given out before, and needs no marker
+		return message, []json.RawMessage{}
+	}
+	output, _, _ := o.fit(int64(o.budget - len(encode(message))))
+	return message, output
+}
+
+func (o *Output) cutError(message string) string {
 	allowed := int64(o.budget) - min(o.Bytes(), int64(o.budget)/2)
 	if quoted := encode(message); int64(len(quoted)) <= allowed {
 		return message

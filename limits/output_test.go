@@ -88,14 +88,46 @@ func TestAValueThatDoesNotFitIsAMarker(t *testing.T) {
 
 func TestErrorsShareTheBudget(t *testing.T) {
 	o := NewOutput(1024)
-	if got := o.FitError("short"); got != "short" {
-		t.Error(got)
+	if got, output := o.FitFailure("short"); got != "short" || output == nil || len(output) > 0 {
+		t.Error(got, output)
 	}
-	o.Text(strings.Repeat("x", 5000))
-	got := o.FitError(strings.Repeat("é\x00", 100_000))
-	quoted, _ := json.Marshal(got)
-	if !strings.HasSuffix(got, ErrorSuffix) || len(quoted) > 512 || !utf8.ValidString(got) {
-		t.Errorf("%d bytes: %.50q...%.30q", len(quoted), got, got[max(0, len(got)-30):])
+	long := strings.Repeat("é\x00", 100_000)
+	// Output that would fit alone, and one that would not.
+	for _, emitted := range []int{0, 100, 500, 900, 5000} {
+		o := NewOutput(1024)
+		o.Text(strings.Repeat("x", emitted))
+		got, output := o.FitFailure(long)
+		quoted, _ := json.Marshal(got)
+		if n := len(quoted) + size(t, Fitted{Output: output}); n > 1024 || len(output) != 1 {
+			t.Errorf("%d emitted: %d bytes, %s", emitted, n, output)
+		}
+		if !strings.HasSuffix(got, ErrorSuffix) || len(quoted) < 500 || !utf8.ValidString(got) {
+			t.Errorf("%d emitted: %d bytes: %.50q...%.30q", emitted, len(quoted), got, got[max(0, len(got)-30):])
+		}
+	}
+	o.Text(strings.Repeat("x", 900))
+	o.Fit(nil, 0)
+	if got, output := o.FitFailure(long); !strings.HasSuffix(got, ErrorSuffix) || len(output) > 0 {
+		t.Errorf("what was given out before: %.50q %s", got, output)
+	}
+}
+
+// What a tool says of a failure need not be text, and a cut must not look at it again and again.
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 5, "short"}, {"short", 4, "shor"}, {"é", 1, ""}, {"a😀", 4, "a"}, {"a😀", 5, "a😀"}, {"a\xffbc", 3, "a\xffb"}, {"x", 0, ""},
+	} {
+		if got := Cut(test.text, test.most); got != test.want {
+			t.Errorf("%q to %d bytes: %q, want %q", test.text, test.most, got, test.want)
+		}
+	}
+	bad := strings.Repeat("a", 4<<20) + "\xff" + strings.Repeat("a", 4<<20)
+	if n := len(Cut(bad, len(bad)-1)); n != len(bad)-1 {
+		t.Errorf("%d bytes of %d are left", n, len(bad))
 	}
 }
 
