@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"codemode/catalog"
@@ -107,7 +108,7 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 	}
 	result, err := entry.Run(ctx, &catalog.Call{
 		ID: call.ID, ParentID: c.parentID, Session: c.scope.Session, AgentRun: c.scope.AgentRun, Tool: entry, Input: call.Input,
-		AwaitApproval: c.approval(call),
+		AwaitApproval: c.approval(ctx, call),
 	})
 	if err != nil {
 		if entry.Untrusted() { // what a server says of a failure is its text too
@@ -125,6 +126,9 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 		if err := hooks[i].After(ctx, call, result); err != nil {
 			return nil, true, blocked(entry, err)
 		}
+	}
+	if len(hooks) > 0 && !json.Valid(result.JSON()) {
+		return nil, true, &catalog.Error{Code: catalog.CodeToolError, Message: "A hook of the host made the result invalid."}
 	}
 	if !result.IsError {
 		inputs := []json.RawMessage{call.Input}
@@ -227,8 +231,9 @@ func (c *cell) callee(r *request) *catalog.Entry {
 	return nil
 }
 
-// approval is how a tool asks a person; nil where nobody can be asked. The cell's deadline stands still meanwhile.
-func (c *cell) approval(call *NestedCall) func(context.Context, string) error {
+// approval is how a tool asks a person; nil where nobody can be asked. The cell's deadline stands still meanwhile, as long
+// as the call is under way: one that the cell has given up has nobody waiting for its answer.
+func (c *cell) approval(underWay context.Context, call *NestedCall) func(context.Context, string) error {
 	approve := c.host.options.Approve
 	if approve == nil {
 		return nil
@@ -241,7 +246,7 @@ func (c *cell) approval(call *NestedCall) func(context.Context, string) error {
 		c.approvals++
 		c.nudge()
 		c.mu.Unlock()
-		defer func() {
+		resume := sync.OnceFunc(func() {
 			c.mu.Lock()
 			c.approvals--
 			if c.approvals == 0 {
@@ -249,7 +254,9 @@ func (c *cell) approval(call *NestedCall) func(context.Context, string) error {
 			}
 			c.nudge()
 			c.mu.Unlock()
-		}()
+		})
+		defer resume()
+		defer context.AfterFunc(underWay, resume)()
 		return approve(ctx, Approval{Call: call, Question: question})
 	}
 }

@@ -3,7 +3,9 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"codemode/catalog"
 	"codemode/transpile"
@@ -64,7 +66,7 @@ func (h *Host) execHooks(ctx context.Context, scope Scope, in *ExecInput, parent
 	}
 	for _, hook := range h.options.ExecHooks {
 		code, command := in.Code, in.Command
-		if err := hook(ctx, &ExecCall{execToolKind, kind, scope, parentID, in}); err != nil {
+		if err := h.execHook(ctx, hook, &ExecCall{execToolKind, kind, scope, parentID, in}); err != nil {
 			return fmt.Errorf("exec was not run: %w", err)
 		}
 		switch {
@@ -75,4 +77,15 @@ func (h *Host) execHooks(ctx context.Context, scope Scope, in *ExecInput, parent
 		}
 	}
 	return nil
+}
+
+// execHook runs one hook. One that panics refuses the exec.
+func (h *Host) execHook(ctx context.Context, hook func(context.Context, *ExecCall) error, call *ExecCall) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("a hook panicked")
+			err = errors.New("a hook of the host broke off")
+		}
+	}()
+	return hook(ctx, call)
 }

@@ -420,6 +420,76 @@ func TestApprovalStopsTheClock(t *testing.T) {
 	}
 }
 
+// Nobody waits for the answer to a call that was given up, whether the person is asked on or not.
+func TestApprovalOfACallThatWasGivenUp(t *testing.T) {
+	c := newTools()
+	asked := make(chan struct{})
+	c.Add(catalog.Tool{Name: "ask", Run: func(ctx context.Context, call *catalog.Call) (*catalog.Result, error) {
+		return nil, call.AwaitApproval(ctx, "May I?")
+	}})
+	answer := make(chan struct{})
+	h := newHost(t, c, Options{Limits: limits.Limits{TimeoutMs: 100}, Approve: func(context.Context, Approval) error {
+		close(asked)
+		<-answer
+		return nil
+	}})
+	c.tool("asked", func(context.Context, map[string]any) (any, error) { <-asked; return true, nil })
+	r := exec(t, h, `const c = new AbortController();
+const p = ask({}, {signal: c.signal}).catch(e => e.name);
+await asked();
+c.abort();
+text(await p);
+await gate()`)
+	if got := brief(r); got != `waiting pending_tools bridge:callValue:3 | {"type":"text","text":"AbortError"}` {
+		t.Error(got)
+	}
+	close(answer)
+}
+
+// A panic in what the host's owner put in ends one call or one exec, not the process.
+func TestHooksThatPanic(t *testing.T) {
+	broke := `completed ["tool_error","unknown"]`
+	for name, test := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"before":     {Options{Hooks: []Hook{{Before: func(context.Context, *NestedCall) error { panic("hook") }}}}, broke},
+		"after":      {Options{Hooks: []Hook{{After: func(context.Context, *NestedCall, *catalog.Result) error { panic("hook") }}}}, broke},
+		"trajectory": {Options{Trajectory: func(Record) { panic("hook") }}, broke},
+		"redact":     {Options{Trajectory: func(Record) {}, Redact: func(*Record) { panic("hook") }}, broke},
+		"exec": {Options{ExecHooks: []func(context.Context, *ExecCall) error{func(context.Context, *ExecCall) error { panic("hook") }}},
+			"failed invalid_input input exec was not run: a hook of the host broke off"},
+		"a result that is not JSON": {Options{Hooks: []Hook{{After: func(_ context.Context, _ *NestedCall, r *catalog.Result) error {
+			r.Value = json.RawMessage("{bad")
+			return nil
+		}}}}, broke},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, newTools(), test.options)
+			for range 4 { // brief tools are run where the cell is driven
+				if got := brief(exec(t, h, `try { return await echo({v: 1}) } catch (e) { return [e.code, e.effectStatus] }`)); got != test.want {
+					t.Errorf("%s, want %s", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+// Bytes that are not UTF-8 are valid in the JSON of Go, and not in that of the guest.
+func TestAnswersThatAreNotText(t *testing.T) {
+	c := newTools()
+	c.Add(catalog.Tool{Name: "gives", Run: func(context.Context, *catalog.Call) (*catalog.Result, error) {
+		return &catalog.Result{Value: json.RawMessage("{\"v\":\"caf\xe9\"}")}, nil
+	}}, catalog.Tool{Name: "fails", Run: func(context.Context, *catalog.Call) (*catalog.Result, error) {
+		return nil, &catalog.Error{Code: "c", Message: "caf\xe9", Data: json.RawMessage("\"caf\xe9\"")}
+	}})
+	h := newHost(t, c, Options{})
+	got := brief(exec(t, h, `return [(await gives()).v, await fails().catch(e => [e.message, e.code, e.data])]`))
+	if want := strings.ReplaceAll(`completed ["caf?",["caf?","c","caf?"]]`, "?", "\uFFFD"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestHooks(t *testing.T) {
 	var seen []string
 	h := newHost(t, newTools(), Options{Hooks: []Hook{

@@ -1,11 +1,14 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"codemode/catalog"
 	"codemode/guestabi"
@@ -245,9 +248,14 @@ func (c *cell) perform(r *request) {
 	defer c.host.active.Done()
 	ended := false
 	defer func() {
-		if !ended { // the tool ended its goroutine, as testing.T.FailNow does
-			c.settle(r, false, c.errorReply(r, catalog.BrokeOff(r.tool, nil), true))
+		if ended {
+			return
 		}
+		// The tool ended its goroutine, as testing.T.FailNow does, or a hook of the host panicked.
+		if v := recover(); v != nil {
+			c.host.log.Error().Str("run", c.id).Str("tool", r.tool).Any("panic", v).Bytes("stack", debug.Stack()).Msg("a hook panicked")
+		}
+		c.settle(r, false, c.errorReply(r, catalog.BrokeOff(r.tool, nil), true))
 	}()
 	if r.method == methodSearch {
 		c.reply(r)(c.search(r))
@@ -309,6 +317,9 @@ func (c *cell) fire(now time.Time) {
 
 // settle answers a request from any goroutine.
 func (c *cell) settle(r *request, ok bool, payload []byte) {
+	if !utf8.Valid(payload) { // of a tool that passes bytes on: to the guest it would not be JSON
+		payload = bytes.ToValidUTF8(payload, []byte("\uFFFD"))
+	}
 	c.mu.Lock()
 	c.answer(r, ok, payload)
 	c.settled()
