@@ -471,6 +471,21 @@ func (c *cell) abort(why error) {
 	c.end(why, nil)
 }
 
+// isElsewhere says whether another process goes on with a suspended cell, or has ended it.
+func (c *cell) isElsewhere() bool {
+	suspended := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return !c.driving
+	}
+	if !c.host.durable || !suspended() {
+		return false
+	}
+	_, _, ok, err := c.host.store.Get(context.Background(), c.id)
+	// A wait of this host may have taken it meanwhile.
+	return !ok && (err == nil || errors.Is(err, ErrRunTaken)) && suspended()
+}
+
 // outlived says whether the record of a suspended cell is to stay when the cell ends here: that of a durable store
 // outlives the host, and belongs to whoever took it.
 func (c *cell) outlived(why error) bool {

@@ -58,7 +58,7 @@ func (c *Config) set(name string, value json.RawMessage) error {
 	wrong := func(what string) error { return fmt.Errorf("host: %s must be %s, not %.40s", name, what, value) }
 	flag := func(to **bool) error {
 		*to = new(bool)
-		if json.Unmarshal(value, *to) != nil {
+		if json.Unmarshal(value, *to) != nil || string(value) == "null" {
 			return wrong("true or false")
 		}
 		return nil

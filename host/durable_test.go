@@ -91,6 +91,15 @@ func TestHostsTakeTurns(t *testing.T) {
 	if got := wait(second, r.RunID); got != "waiting yield "+text("2") {
 		t.Error(got)
 	}
+	rival := fileStore(t, dir)
+	record, expires, ok, err := rival.Take(t.Context(), r.RunID)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if first.Cancel(r.RunID) || second.Cancel(r.RunID) {
+		t.Error("what another process goes on with was cancelled")
+	}
+	rival.Put(t.Context(), r.RunID, record, expires)
 	close(firstTools.gate) // the first host's call has an answer, which is nobody's any more
 	first.Drain(t.Context())
 	for i, h := range []*Host{first, second} {
@@ -109,6 +118,54 @@ func TestHostsTakeTurns(t *testing.T) {
 	}
 	if n := first.reserved.Load() + second.reserved.Load(); n != 0 {
 		t.Errorf("%d places are taken", n)
+	}
+}
+
+// Runs that other hosts have ended take no places.
+func TestRunsThatEndElsewhereTakeNoPlaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	first := newHost(t, newTools(), Options{Store: fileStore(t, dir), Limits: limits.Limits{MaxSuspendedCells: 2}})
+	second := newHost(t, newTools(), Options{Store: fileStore(t, dir)})
+	for i := range 5 {
+		r := exec(t, first, `await yield_control(); return 1`)
+		if r.Status != Waiting {
+			t.Fatalf("run %d: %s", i, brief(r))
+		}
+		if got := brief(second.ExecWait(t, r.RunID)); got != "completed 1" {
+			t.Fatal(got)
+		}
+	}
+	exec(t, first, `await yield_control()`)
+	exec(t, first, `await yield_control()`)
+	if got := exec(t, first, `await yield_control()`); got.Error != messageTooMany {
+		t.Error(brief(got))
+	}
+}
+
+// An answer that comes in finds the record taken, while a wait of this host begins: that goes on with what is there.
+func TestAWaitThatFindsItsCellTaken(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	h := newHost(t, newTools(), Options{Store: fileStore(t, dir)})
+	r := exec(t, h, `await yield_control(); await yield_control(); return 1`)
+	other := newHost(t, newTools(), Options{Store: fileStore(t, dir)})
+	if got := other.Wait(t.Context(), Scope{}, WaitInput{r.RunID}); got.Status != Waiting {
+		t.Fatal(brief(got))
+	}
+	h.mu.Lock()
+	c := h.cells[r.RunID]
+	h.mu.Unlock()
+	c.persisting.Lock() // as persist has it
+	waited := make(chan *Result, 1)
+	go func() { waited <- h.Wait(t.Context(), Scope{}, WaitInput{r.RunID}) }()
+	for driving := false; !driving; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		driving = c.driving
+		c.mu.Unlock()
+	}
+	c.abort(errTaken)
+	c.persisting.Unlock()
+	if got := brief(<-waited); got != "completed 1" {
+		t.Error(got)
 	}
 }
 

@@ -233,6 +233,7 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		}
 		return h.waitAdopted(ctx, scope, id)
 	}
+	caller := ctx
 	ctx, driver := context.WithCancelCause(ctx)
 	defer driver(nil)
 	c.mu.Lock()
@@ -250,7 +251,11 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		c.driving, c.driver = true, driver
 		c.expiry.Stop()
 	}
+	taken := errors.Is(c.ending, errTaken)
 	c.mu.Unlock()
+	if refusal == MessageUnavailable && taken { // it has just ended here alone
+		return h.waitAdopted(caller, scope, id)
+	}
 	if refusal == MessageUnavailable { // it has just ended
 		h.mu.Lock()
 		last := h.repeated(id, scope)
@@ -267,7 +272,7 @@ func (h *Host) wait(ctx context.Context, scope Scope, in WaitInput) *Result {
 		switch {
 		case errors.As(err, &newer):
 			c.end(errTaken, nil)
-			return h.adoptAndDrive(ctx, id, newer.record, newer.expires)
+			return h.adoptAndDrive(caller, id, newer.record, newer.expires)
 		case errors.Is(err, errExpired):
 			c.end(errExpired, nil)
 			return h.refuseWait(MessageUnavailable)
@@ -334,6 +339,7 @@ func (h *Host) adoptAndDrive(ctx context.Context, id string, record []byte, expi
 	ctx, c.driver = context.WithCancelCause(ctx)
 	defer c.driver(nil)
 	c.driving, c.taken = true, true
+	h.makeRoom(c.limits.MaxSuspendedCells)
 	h.mu.Lock()
 	closed := h.closed
 	c.reserved = !closed && h.reserved.Add(1) <= c.limits.MaxSuspendedCells

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -278,6 +279,10 @@ func (h *Host) Cancel(runID string) bool {
 		}
 		return false
 	}
+	if c.isElsewhere() {
+		c.abort(errTaken)
+		return false
+	}
 	c.abort(errCancelled)
 	return true
 }
@@ -379,6 +384,22 @@ func (h *Host) repeated(id string, scope Scope) *Result {
 		return last.result
 	}
 	return nil
+}
+
+// makeRoom drops the cells that other processes have gone on with or ended, where so many places are taken: nothing else
+// tells this host before they expire.
+func (h *Host) makeRoom(most int64) {
+	if !h.durable || h.reserved.Load() < most {
+		return
+	}
+	h.mu.Lock()
+	cells := slices.Collect(maps.Values(h.cells))
+	h.mu.Unlock()
+	for _, c := range cells {
+		if c.isElsewhere() {
+			c.abort(errTaken)
+		}
+	}
 }
 
 func (h *Host) forget(c *cell) {

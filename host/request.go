@@ -136,6 +136,7 @@ func (c *cell) admit() *Result {
 			"%d requests at once, where %d may run and %d may wait. None of this batch was started: await smaller batches", waiting+ordinary, c.limits.MaxPendingToolCalls, maxQueued)})
 	}
 	if !c.reserved {
+		c.host.makeRoom(c.limits.MaxSuspendedCells)
 		if c.host.reserved.Add(1) > c.limits.MaxSuspendedCells {
 			c.host.reserved.Add(-1)
 			return c.fail(errTooMany)

@@ -87,6 +87,7 @@ func TestConfig(t *testing.T) {
 		`{"timeoutMs": 1.5}`:       "whole number",
 		`{"timeoutMs": -1}`:        "whole number",
 		`{"enabled": "yes"}`:       "enabled must be true or false",
+		`{"strictOutput": null}`:   "strictOutput must be true or false",
 		`{"languages": ["cobol"]}`: `no language "cobol"`,
 		`{"nope": 1}`:              `no limit "nope"`,
 	} {
