@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -118,13 +119,47 @@ func (f *execFlags) source(cmd *cobra.Command, args []string, s streams) (string
 	default:
 		return "", usageError{fmt.Errorf("exec runs one file, but %d are given", len(args))}
 	}
-	read := func() ([]byte, error) { return os.ReadFile(args[0]) }
-	if args[0] == "-" {
-		read = func() ([]byte, error) { return io.ReadAll(s.in) }
+	read := func() (string, error) {
+		if args[0] == "-" {
+			return readSource(s.in)
+		}
+		file, err := os.Open(args[0])
+		if err != nil {
+			return "", err
+		}
+		defer file.Close()
+		return readSource(file)
 	}
-	text, err := read()
+	type answer struct {
+		text string
+		err  error
+	}
+	// A terminal or a pipe may never give an end, and a read of it cannot be interrupted: an interrupt leaves it behind.
+	done := make(chan answer, 1)
+	go func() {
+		text, err := read()
+		done <- answer{text, err}
+	}()
+	select {
+	case <-cmd.Context().Done():
+		return "", errors.New("interrupted while reading the cell")
+	case a := <-done:
+		if a.err != nil {
+			return "", usageError{a.err}
+		}
+		return a.text, nil
+	}
+}
+
+// readSource reads a cell, which may come from what has no end: no more than any limit on sources lets through.
+func readSource(r io.Reader) (string, error) {
+	most := limits.Limits{MaxSourceBytes: math.MaxInt64}.Clamp().MaxSourceBytes
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
-		return "", usageError{err}
+		return "", err
+	}
+	if int64(len(text)) > most {
+		return "", fmt.Errorf("the cell has more than %d bytes", most)
 	}
 	return string(text), nil
 }

@@ -39,13 +39,16 @@ func (p printer) result(r *host.Result) error {
 		_, err = fmt.Fprintf(p.out, "%s\n", text)
 		return err
 	}
-	p.output(r)
+	if err := p.output(r); err != nil {
+		return err
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintln(p.err, "note:", note)
 	}
 	switch r.Status {
 	case host.Completed:
-		fmt.Fprintln(p.out, indented(r.Value))
+		_, err := fmt.Fprintln(p.out, indented(r.Value))
+		return err
 	case host.Waiting:
 		fmt.Fprintf(p.err, "waiting (%s), run %s\n", r.Reason, r.RunID)
 		for _, call := range r.PendingToolCalls {
@@ -66,7 +69,7 @@ func (p printer) result(r *host.Result) error {
 }
 
 // output writes what the cell emitted.
-func (p printer) output(r *host.Result) {
+func (p printer) output(r *host.Result) error {
 	for _, raw := range r.Output {
 		var entry struct {
 			Type      string
@@ -79,16 +82,19 @@ func (p printer) output(r *host.Result) {
 		if json.Unmarshal(raw, &entry) != nil {
 			continue
 		}
+		text := indented(entry.Value)
 		switch {
 		case entry.Truncated:
-			fmt.Fprintf(p.out, "%s\n", entry.Prefix)
+			text = entry.Prefix
 			fmt.Fprintf(p.err, "note: %d bytes of output were left out\n", entry.Omitted)
 		case entry.Type == "text":
-			fmt.Fprintln(p.out, strings.TrimSuffix(entry.Text, "\n"))
-		default:
-			fmt.Fprintln(p.out, indented(entry.Value))
+			text = strings.TrimSuffix(entry.Text, "\n")
+		}
+		if _, err := fmt.Fprintln(p.out, text); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // indented is JSON for people; text on its own is shown without quotes.

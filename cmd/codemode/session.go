@@ -111,10 +111,10 @@ func connect(ctx context.Context, s streams, upstream *mcp.Upstream) error {
 // connectTime is how long a command waits for its MCP servers.
 const connectTime = 30 * time.Second
 
-// oneLine makes text of a server fit to print: no control characters, not too long.
+// oneLine makes text of a server fit to print: nothing that a terminal obeys or that reorders text, and not too long.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
@@ -220,7 +220,9 @@ func (s *session) follow(ctx context.Context, p printer, noWait bool, start func
 	result := start()
 	for result.Status == host.Waiting && !noWait {
 		if p.format == "text" {
-			p.output(result) // what it has said so far
+			if err := p.output(result); err != nil { // what it has said so far
+				return err
+			}
 		}
 		result = s.host.Wait(ctx, commandScope, host.WaitInput{RunID: result.RunID})
 	}

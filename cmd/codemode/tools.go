@@ -93,8 +93,8 @@ func newDescribe(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(s.out, indented(entry.Describe(true)))
-			return nil
+			_, err = fmt.Fprintln(s.out, indented(entry.Describe(true)))
+			return err
 		},
 	}
 	f.add(cmd)
@@ -163,7 +163,9 @@ mcp/<server>.d.ts, and results.d.ts. Without --out they are printed; FILE names 
 					return usageError{fmt.Errorf("there is no file %s; codemode types without a name prints all", path)}
 				}
 				if out == "" {
-					fmt.Fprintf(s.out, "// %s\n%s\n", file.Path, strings.TrimSuffix(file.Content, "\n"))
+					if _, err := fmt.Fprintf(s.out, "// %s\n%s\n", file.Path, strings.TrimSuffix(file.Content, "\n")); err != nil {
+						return err
+					}
 					continue
 				}
 				to := filepath.Join(out, filepath.FromSlash(file.Path))
@@ -232,7 +234,7 @@ func printEntries(s streams, entries []*catalog.Entry, asJSON bool) error {
 		case input == "unknown": // the schema is not trusted, or too long for a line
 			input = "(see describe)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.100s\n", e.CallableName(), input, description)
+		fmt.Fprintf(w, "%s\t%s\t%.100s\n", e.CallableName(), input, oneLine(description))
 	}
 	return w.Flush()
 }
