@@ -47,3 +47,22 @@ func TestServersThatAreNotThere(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// A tool of a server is one handle with one description, whether a search finds it before or after the cell names it.
+func TestASearchDescribesWhatWasNamedBefore(t *testing.T) {
+	c := newTools()
+	tool := catalog.Func("files__read_text", "Read a file.", func(context.Context, struct{}) (int, error) { return 1, nil })
+	tool.Source, tool.MCP = catalog.SourceMCP, &catalog.MCPTool{Server: "files", Tool: "read_text"}
+	if problems := c.Add(tool); problems != nil {
+		t.Fatal(problems)
+	}
+	h := newHost(t, c, Options{})
+	const found = `const [hit] = await catalog.search("read a file");
+return [hit === MCP.files.readText, hit.callableName, hit.toolName, Object.keys(hit).includes("description"), (await hit.describe()).scope]`
+	const want = `completed [true,"MCP.files.readText","read_text",true,"tool"]`
+	for _, first := range []string{"", "MCP.files.readText; ", "MCP.files.readText.callableName; ", "await MCP.files.readText({}); ", "MCP.files.readText; await new Promise((done) => setTimeout(done, 40)); "} {
+		if got := brief(exec(t, h, first+found)); !strings.HasPrefix(got, want) {
+			t.Errorf("%sgot  %s\nwant %s", first, got, want)
+		}
+	}
+}

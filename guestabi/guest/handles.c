@@ -195,8 +195,14 @@ static JSValue host_handle(JSContext *c, JSValueConst self, int argc, JSValueCon
   JSAtom path = JS_ValueToAtom(ctx, argv[0]);
   JSValue h = known(path);
   buffer name = {0};
-  if (JS_IsUndefined(h) && text_put(&name, argv[1]) == 0)
-    h = make(path, (handle){.name = {name.ptr, name.len}, .binding = binding, .description = JS_DupValue(ctx, argv[3])});
+  if (JS_IsUndefined(h)) {
+    if (text_put(&name, argv[1]) == 0)
+      h = make(path, (handle){.name = {name.ptr, name.len}, .binding = binding, .description = JS_DupValue(ctx, argv[3])});
+  } else if (!JS_IsException(h)) {
+    /* A name under MCP comes without a description, whose text is from outside: the first search that finds it says it. */
+    handle *named = handle_of(h);
+    if (!named->said.len && JS_IsUndefined(named->description)) named->description = JS_DupValue(ctx, argv[3]);
+  }
   JS_FreeAtom(ctx, path);
   return h;
 }
