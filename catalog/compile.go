@@ -1,8 +1,11 @@
 package catalog
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"sync"
 
 	santhosh "github.com/santhosh-tekuri/jsonschema/v6"
@@ -45,8 +48,34 @@ func metaSchema(name string) func() (*xeipuuv.Schema, error) {
 
 var xeipuuvDrafts = map[dialect]xeipuuv.Draft{draft4: xeipuuv.Draft4, draft6: xeipuuv.Draft6, draft7: xeipuuv.Draft7}
 
+// plainNumbers is a decoded schema with small whole numbers as they are usually written. To gojsonschema 1.0 is no
+// integer, although draft 6 says so, and -0 does not equal 0.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		const exact = 17 // characters at most, of which a double loses nothing that would make it whole
+		if f, err := v.Float64(); err == nil && len(v) <= exact && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return json.Number(strconv.FormatInt(int64(f), 10))
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = plainNumbers(item)
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, item := range v {
+			object[key] = plainNumbers(item)
+		}
+		return object
+	}
+	return v
+}
+
 func compileXeipuuv(schema any, d dialect) (_ *xeipuuv.Schema, err error) {
 	defer catch(&err)
+	schema = plainNumbers(schema)
 	meta, err := metaSchemas[d]()
 	if err != nil {
 		return nil, fmt.Errorf("the %v metaschema cannot be compiled: %w", d, err)

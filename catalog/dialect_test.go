@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -76,6 +78,24 @@ func TestGoPattern(t *testing.T) {
 	for _, heavy := range []string{`(((a{100}){100}){100})`, `(a{1000}){1000}`, strings.Repeat("a", 9<<10)} {
 		if got, steps, err := checkPattern(heavy); err == nil && got != "" {
 			t.Errorf("a pattern of %d steps was taken", steps)
+		}
+	}
+}
+
+// How a number is written in a schema does not matter, in any draft from 6 on.
+func TestNumbersHoweverTheyAreWritten(t *testing.T) {
+	for _, dialect := range []string{"http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"} {
+		c := New(nil)
+		problems := c.Add(Tool{Name: "x", Run: func(context.Context, *Call) (*Result, error) { return nil, nil }, InputSchema: json.RawMessage(
+			`{"$schema":"` + dialect + `","properties":{"s":{"minLength":2.0,"maxLength":1e1},"n":{"enum":[-0, 1.0, 2e0, 1.50]},"z":{"const":-0.0}}}`)})
+		e, ok := c.Snapshot().View(nil).Callable("x")
+		if !ok || problems != nil {
+			t.Fatal(dialect, problems)
+		}
+		for input, fits := range map[string]bool{`{"s":"ab","n":0,"z":0}`: true, `{"n":1}`: true, `{"n":2}`: true, `{"n":1.5}`: true, `{"s":"a"}`: false, `{"n":3}`: false, `{"z":1}`: false} {
+			if err := e.CheckInput(json.RawMessage(input)); (err == nil) != fits {
+				t.Errorf("%s: %s: %v", dialect, input, err)
+			}
 		}
 	}
 }
