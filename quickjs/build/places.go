@@ -368,6 +368,14 @@ static __exception int js_parse_unary(JSParseState *s, int parse_flags)
 
             push_scope(s);
             with_idx =`},
+	{`static __exception int js_parse_template(JSParseState *s, int call, int *argc)`,
+		`        if (js_parse_expr(s))
+            return -1;
+        depth++;`,
+		`        emit_source_loc(s); /* of what is made text, where nothing in it has a place */
+        if (js_parse_expr(s))
+            return -1;
+        depth++;`},
 }
 
 // Classes: what is extended, static fields and blocks, what a constructor does that nobody wrote, and what one returns.
