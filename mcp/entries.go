@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"codemode/catalog"
+	"codemode/limits"
 )
 
 // maxDescription is how much of a tool's description is kept, in bytes.
@@ -122,14 +122,7 @@ func (s *server) shown() string {
 
 // clip cuts text to max bytes and makes it UTF-8.
 func clip(text string, max int) string {
-	text = strings.ToValidUTF8(text, "�")
-	if len(text) <= max {
-		return text
-	}
-	for max > 0 && !utf8.RuneStart(text[max]) {
-		max--
-	}
-	return text[:max]
+	return limits.Cut(strings.ToValidUTF8(text, "�"), max)
 }
 
 // quote prints a name that a server chose.

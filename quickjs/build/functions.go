@@ -1,7 +1,7 @@
 package main
 
-// Every promise is made with two functions, and every function with a length and a name. The engine defines both as if the
-// object might have them already, and a prototype might be in the way: these edits add them to the new object.
+// Every function is made with a length and a name, and every promise of a cell with two functions. The engine defines both
+// as if the object might have them already, and a prototype might be in the way: these edits add them to the new object.
 var functionEdits = []edit{
 	{``,
 		`    JS_DefinePropertyValue(ctx, func_obj, JS_ATOM_length, js_int32(len),

@@ -14,95 +14,27 @@ var promiseEdits = []edit{
                                   int argc, JSValueConst *argv, int magic);
 static JSValue js_new_capability(JSContext *ctx, JSValue *capability, JSValueConst ctor);
 static JSValue js_settle_capability(JSContext *ctx, JSValueConst *capability, bool is_reject, JSValueConst *value);
+static JSValue js_settle_promise(JSContext *ctx, struct JSPromiseFunctionData *s, JSValueConst resolution, bool is_reject);
 `},
 	{``,
 		`    if (js_create_resolving_functions(ctx, resolving_funcs, obj)) {`,
 		`    if (resolving_funcs && js_create_resolving_functions(ctx, resolving_funcs, obj)) {`},
+	// What a resolving function does is apart from the function.
 	{``,
-		`static JSValue js_promise_resolve_function_call(JSContext *ctx,
-                                                JSValueConst func_obj,
-                                                JSValueConst this_val,
-                                                int argc, JSValueConst *argv,
-                                                int flags)
-{`,
-		`static void js_settle_promise(JSContext *ctx, JSValueConst promise,
-                              JSValueConst resolution, bool is_reject)
+		`    if (is_reject || !JS_IsObject(resolution)) {
+        goto done;
+`,
+		`    return js_settle_promise(ctx, s, resolution, is_reject);
+}
+
+static JSValue js_settle_promise(JSContext *ctx, struct JSPromiseFunctionData *s, JSValueConst resolution, bool is_reject)
 {
     JSValueConst args[3];
     JSValue then;
 
     if (is_reject || !JS_IsObject(resolution)) {
         goto done;
-    } else if (js_same_value(ctx, resolution, promise)) {
-        JS_ThrowTypeError(ctx, "promise self resolution");
-        goto fail_reject;
-    }
-    then = JS_GetProperty(ctx, resolution, JS_ATOM_then);
-    if (JS_IsException(then)) {
-        JSValue error;
-    fail_reject:
-        error = JS_GetException(ctx);
-        fulfill_or_reject_promise(ctx, promise, error, true);
-        JS_FreeValue(ctx, error);
-    } else if (!JS_IsFunction(ctx, then)) {
-        JS_FreeValue(ctx, then);
-    done:
-        fulfill_or_reject_promise(ctx, promise, resolution, is_reject);
-    } else {
-        args[0] = promise;
-        args[1] = resolution;
-        args[2] = then;
-        JS_EnqueueJob(ctx, js_promise_resolve_thenable_job, 3, args);
-        JS_FreeValue(ctx, then);
-    }
-}
-
-static JSValue js_settle_capability(JSContext *ctx, JSValueConst *capability, bool is_reject, JSValueConst *value)
-{
-    if (JS_GetOpaque(capability[0], JS_CLASS_PROMISE)) {
-        js_settle_promise(ctx, capability[0], *value, is_reject);
-        return JS_UNDEFINED;
-    }
-    if (JS_IsUndefined(capability[is_reject])) /* of an await, which needs no promise */
-        return JS_UNDEFINED;
-    return JS_Call(ctx, capability[is_reject], JS_UNDEFINED, 1, value);
-}
-
-static JSValue js_promise_resolve_function_call(JSContext *ctx,
-                                                JSValueConst func_obj,
-                                                JSValueConst this_val,
-                                                int argc, JSValueConst *argv,
-                                                int flags)
-{`},
-	{`static JSValue js_promise_resolve_function_call(JSContext *ctx,
-                                                JSValueConst func_obj,`,
-		`    if (is_reject || !JS_IsObject(resolution)) {
-        goto done;
-    } else if (js_same_value(ctx, resolution, s->promise)) {
-        JS_ThrowTypeError(ctx, "promise self resolution");
-        goto fail_reject;
-    }
-    then = JS_GetProperty(ctx, resolution, JS_ATOM_then);
-    if (JS_IsException(then)) {
-        JSValue error;
-    fail_reject:
-        error = JS_GetException(ctx);
-        fulfill_or_reject_promise(ctx, s->promise, error, true);
-        JS_FreeValue(ctx, error);
-    } else if (!JS_IsFunction(ctx, then)) {
-        JS_FreeValue(ctx, then);
-    done:
-        fulfill_or_reject_promise(ctx, s->promise, resolution, is_reject);
-    } else {
-        args[0] = s->promise;
-        args[1] = resolution;
-        args[2] = then;
-        JS_EnqueueJob(ctx, js_promise_resolve_thenable_job, 3, args);
-        JS_FreeValue(ctx, then);
-    }
-    return JS_UNDEFINED;`,
-		`    js_settle_promise(ctx, s->promise, resolution, is_reject);
-    return JS_UNDEFINED;`},
+`},
 	{``,
 		`JSValue JS_NewPromiseCapability(JSContext *ctx, JSValue *resolving_funcs)
 {`,
@@ -120,6 +52,17 @@ static JSValue js_promise_resolve_function_call(JSContext *ctx,
     return promise;
 }
 
+static JSValue js_settle_capability(JSContext *ctx, JSValueConst *capability, bool is_reject, JSValueConst *value)
+{
+    JSPromiseFunctionData direct = {.promise = capability[0]};
+
+    if (JS_GetOpaque(capability[0], JS_CLASS_PROMISE))
+        return js_settle_promise(ctx, &direct, *value, is_reject);
+    if (JS_IsUndefined(capability[is_reject])) /* of an await, which needs no promise */
+        return JS_UNDEFINED;
+    return JS_Call(ctx, capability[is_reject], JS_UNDEFINED, 1, value);
+}
+
 JSValue JS_NewPendingPromise(JSContext *ctx)
 {
     return js_promise_new(ctx, JS_UNDEFINED, NULL);
@@ -127,7 +70,9 @@ JSValue JS_NewPendingPromise(JSContext *ctx)
 
 void JS_SettlePromise(JSContext *ctx, JSValueConst promise, bool is_reject, JSValueConst value)
 {
-    js_settle_promise(ctx, promise, value, is_reject);
+    JSPromiseFunctionData direct = {.promise = promise};
+
+    js_settle_promise(ctx, &direct, value, is_reject);
 }
 
 JSValue JS_NewPromiseCapability(JSContext *ctx, JSValue *resolving_funcs)
