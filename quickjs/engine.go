@@ -219,10 +219,14 @@ func (e *Engine) compile(fuel bool) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
+	keep := uint64(0)
+	if e.scanner == nil { // then instances go back to the pool, which resets them
+		keep = uint64(len(layout.memory))
+	}
 	native.SetPool(config, native.Pool{
 		Instances:     uint32(e.options.Instances),
 		MaxMemory:     maxMemory(len(layout.memory)),
-		KeepResident:  uint64(len(layout.memory)),
+		KeepResident:  keep,
 		TableElements: layout.tableElements,
 	})
 	v := &variant{fuel: fuel, image: layout.memory, stack: layout.stack}

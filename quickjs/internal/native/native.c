@@ -50,6 +50,7 @@ void codemode_pool(wasm_config_t *config, uint32_t instances, size_t max_memory,
   wasmtime_pooling_allocation_config_total_memories_set(p, instances);
   wasmtime_pooling_allocation_config_total_core_instances_set(p, instances);
   wasmtime_pooling_allocation_config_total_tables_set(p, instances);
+  wasmtime_pooling_allocation_config_total_stacks_set(p, 0); /* of asynchronous calls, which there are none */
   wasmtime_pooling_allocation_config_table_elements_set(p, table_elements);
   wasmtime_pooling_allocation_config_max_memory_size_set(p, max_memory);
   wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(p, keep_resident);
