@@ -2,9 +2,10 @@ package catalog
 
 import (
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 const (
@@ -60,8 +61,8 @@ func goPattern(pattern string) string {
 		case rest[0] == '/':
 			b.WriteByte('/')
 			i++
-		case unicodeEscape.MatchString(rest):
-			m := unicodeEscape.FindStringSubmatch(rest)
+		case unicodeEscape().MatchString(rest):
+			m := unicodeEscape().FindStringSubmatch(rest)
 			b.WriteString(`\x{` + m[1] + m[2] + `}`)
 			i += len(m[0])
 		default: // any other escape, and the backslash of an escaped backslash
@@ -72,4 +73,4 @@ func goPattern(pattern string) string {
 	return b.String()
 }
 
-var unicodeEscape = regexp.MustCompile(`^u(?:\{([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))`)
+var unicodeEscape = lazyregexp.New(`^u(?:\{([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))`)

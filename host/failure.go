@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"codemode/catalog"
 	"codemode/guestabi"
+	"codemode/internal/lazyregexp"
 	"codemode/limits"
 	"codemode/quickjs"
 	"codemode/transpile"
@@ -301,7 +301,7 @@ func (c *cell) headline(t *guestabi.Thrown) string {
 
 // nearest names what may have been meant where a name is not known.
 func (c *cell) nearest(t *guestabi.Thrown) string {
-	m := notDefined.FindStringSubmatch(t.Message)
+	m := notDefined().FindStringSubmatch(t.Message)
 	if t.Name != "ReferenceError" || m == nil {
 		return ""
 	}
@@ -329,7 +329,7 @@ func (c *cell) nearest(t *guestabi.Thrown) string {
 	return "Did you mean " + strings.Join(names[:min(3, len(names))], ", ") + "?"
 }
 
-var notDefined = regexp.MustCompile(`^'?([\p{L}_$][\p{L}\p{N}_$]*)'? is not defined$`)
+var notDefined = lazyregexp.New(`^'?([\p{L}_$][\p{L}\p{N}_$]*)'? is not defined$`)
 
 // absent are names that models know from elsewhere, with what to use here.
 var absent = map[string]string{
@@ -351,18 +351,18 @@ func (c *cell) noServers() string {
 	return "No MCP server is available now; there may be later: MCP." + strings.Join(missing, ", MCP.") + "."
 }
 
-var ofUndefined = regexp.MustCompile(`^cannot read property '([\p{L}_$][\p{L}\p{N}_$]*)' of undefined$`)
+var ofUndefined = lazyregexp.New(`^cannot read property '([\p{L}_$][\p{L}\p{N}_$]*)' of undefined$`)
 
 // objectPath is MCP.<name>, or a longer path, before a member.
-var objectPath = regexp.MustCompile(`([\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)+)\s*\.\s*([\p{L}_$][\p{L}\p{N}_$]*)`)
+var objectPath = lazyregexp.New(`([\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)+)\s*\.\s*([\p{L}_$][\p{L}\p{N}_$]*)`)
 
 // undefinedObject says which part of a namespace is not there where a member of it was read: MCP.filesytem.readFile.
 func (c *cell) undefinedObject(t *guestabi.Thrown, at transpile.Location) string {
-	m := ofUndefined.FindStringSubmatch(t.Message)
+	m := ofUndefined().FindStringSubmatch(t.Message)
 	if t.Name != "TypeError" || m == nil || len(at.LineText) > 4*maxName {
 		return ""
 	}
-	for _, found := range objectPath.FindAllStringSubmatch(at.LineText, -1) {
+	for _, found := range objectPath().FindAllStringSubmatch(at.LineText, -1) {
 		if found[2] != m[1] {
 			continue
 		}
@@ -389,10 +389,10 @@ func (c *cell) undefinedObject(t *guestabi.Thrown, at transpile.Location) string
 }
 
 var (
-	calledName = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*|` + quotedMember + `)*\s*\(`)
-	fromTools  = regexp.MustCompile(`\}\s*=\s*tools\b`) // const {name} = tools
-	memberText = regexp.MustCompile(quotedMember)
-	noName     = regexp.MustCompile(`^(async|await|case|catch|do|else|for|function|if|in|new|of|return|switch|throw|typeof|void|while|with|yield)$`)
+	calledName = lazyregexp.New(`[\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*|` + quotedMember + `)*\s*\(`)
+	fromTools  = lazyregexp.New(`\}\s*=\s*tools\b`) // const {name} = tools
+	memberText = lazyregexp.New(quotedMember)
+	noName     = lazyregexp.New(`^(async|await|case|catch|do|else|for|function|if|in|new|of|return|switch|throw|typeof|void|while|with|yield)$`)
 )
 
 const quotedMember = `\s*\[\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\]`
@@ -407,21 +407,21 @@ func (c *cell) notAFunction(t *guestabi.Thrown, at transpile.Location) string {
 	line := utf16.Encode([]rune(at.LineText))
 	column := len(string(utf16.Decode(line[:max(0, min(at.LineColumn()-1, len(line)))])))
 	found := ""
-	for _, m := range calledName.FindAllStringIndex(at.LineText, -1) {
+	for _, m := range calledName().FindAllStringIndex(at.LineText, -1) {
 		if m[0] <= column && column < m[1] {
 			found = strings.TrimSpace(strings.TrimSuffix(at.LineText[m[0]:m[1]], "("))
 		}
 	}
-	if found == "" || noName.MatchString(found) {
+	if found == "" || noName().MatchString(found) {
 		return ""
 	}
-	found = memberText.ReplaceAllString(found, ".$1$2")
+	found = memberText().ReplaceAllString(found, ".$1$2")
 	if top, _, _ := strings.Cut(t.Stack, "\n"); strings.HasSuffix(top, " (native)") {
 		return "an argument of " + found
 	}
 	hint := found
 	object, member, ok := strings.Cut(found, ".")
-	if !ok && fromTools.MatchString(c.prepared.Source()) {
+	if !ok && fromTools().MatchString(c.prepared.Source()) {
 		object, member = "tools", found
 	} else if !ok {
 		return hint
@@ -475,13 +475,13 @@ type frame struct {
 	location transpile.Location
 }
 
-var stackLine = regexp.MustCompile(`^\s+at (?:(.*) \()?` + cellFile + `:(\d+):(\d+)\)?$`)
+var stackLine = lazyregexp.New(`^\s+at (?:(.*) \()?` + cellFile + `:(\d+):(\d+)\)?$`)
 
 // frames are the frames of a stack that are in the submitted text, innermost first.
 func (c *cell) frames(stack string) []frame {
 	var out []frame
 	for line := range strings.Lines(stack) {
-		m := stackLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		m := stackLine().FindStringSubmatch(strings.TrimRight(line, "\n"))
 		if m == nil {
 			continue
 		}

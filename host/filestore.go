@@ -9,11 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"codemode/internal/lazyregexp"
 )
 
 // FileStore keeps suspended cells in a folder, one file a run, so that another process of the same build can go on with
@@ -65,11 +66,11 @@ func OpenFileStore(dir string) (*FileStore, error) {
 	return s, s.Each(context.Background(), func(string, []byte, time.Time) error { return nil })
 }
 
-var runID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var runID = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
 // path is the file of a suspended run. Ids come from models: what is not one names no file.
 func (s *FileStore) path(id string) (string, error) {
-	if !runID.MatchString(id) {
+	if !runID().MatchString(id) {
 		return "", fmt.Errorf("host: store: %.40q is not a run id", id)
 	}
 	return s.file(id, fileSuffix), nil
@@ -166,7 +167,7 @@ func write(path string, record []byte, expires time.Time) error {
 
 // Get is Store's.
 func (s *FileStore) Get(_ context.Context, id string) (record []byte, expires time.Time, ok bool, err error) {
-	if !runID.MatchString(id) {
+	if !runID().MatchString(id) {
 		return nil, time.Time{}, false, nil // no run has such an id
 	}
 	err = s.locked(func() error {
@@ -205,7 +206,7 @@ func (s *FileStore) open(id string) (f *os.File, suffix string, err error) {
 
 // Take is Store's.
 func (s *FileStore) Take(_ context.Context, id string) (record []byte, expires time.Time, ok bool, err error) {
-	if !runID.MatchString(id) {
+	if !runID().MatchString(id) {
 		return nil, time.Time{}, false, nil // no run has such an id
 	}
 	err = s.locked(func() error {
@@ -310,7 +311,7 @@ func (s *FileStore) Each(_ context.Context, f func(string, []byte, time.Time) er
 		for _, e := range entries {
 			suffix := filepath.Ext(e.Name())
 			id := strings.TrimSuffix(e.Name(), suffix)
-			if !slices.Contains(suffixes, suffix) || !runID.MatchString(id) || !e.Type().IsRegular() {
+			if !slices.Contains(suffixes, suffix) || !runID().MatchString(id) || !e.Type().IsRegular() {
 				continue
 			}
 			f, first, err := s.open(id)

@@ -3,8 +3,9 @@ package mcp
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
+
+	"codemode/internal/lazyregexp"
 )
 
 // environment knows the variables that a configuration may name.
@@ -13,17 +14,17 @@ type environment struct {
 }
 
 var (
-	reference    = regexp.MustCompile(`\$\{([^}]*)\}`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	reference    = lazyregexp.New(`\$\{([^}]*)\}`)
+	variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // expand replaces ${NAME} and ${NAME:-default}. Everything else stays: there is no $NAME and no command. What a variable
 // holds is not expanded again.
 func (e environment) expand(text string) (string, error) {
 	var problem error
-	out := reference.ReplaceAllStringFunc(text, func(match string) string {
+	out := reference().ReplaceAllStringFunc(text, func(match string) string {
 		name, fallback, hasFallback := strings.Cut(match[2:len(match)-1], ":-")
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			hint := ""
 			if plain, ok := strings.CutPrefix(name, "env:"); ok {
 				hint = fmt.Sprintf("; write ${%s}", plain)

@@ -4,10 +4,11 @@ import (
 	"container/list"
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"sync"
 
 	"github.com/google/uuid"
+
+	"codemode/internal/lazyregexp"
 )
 
 // Media is an image, a sound or another binary that a server sent and that is too large to pass through a cell.
@@ -25,7 +26,7 @@ type Media struct {
 const mediaPrefix = "codemode-media:"
 
 // mediaReference finds references as JSON texts.
-var mediaReference = regexp.MustCompile(`"` + mediaPrefix + `([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"`)
+var mediaReference = lazyregexp.New(`"` + mediaPrefix + `([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"`)
 
 // mediaStore keeps media by session, the newest that fit.
 type mediaStore struct {
@@ -110,7 +111,7 @@ func (u *Upstream) referToMedia(session, server, kind, dataField string, object 
 // expandMedia puts data back where an argument has a reference: a cell may hand an image from one server to another.
 func (u *Upstream) expandMedia(session string, input json.RawMessage) (json.RawMessage, error) {
 	var unknown error
-	out := mediaReference.ReplaceAllFunc(input, func(match []byte) []byte {
+	out := mediaReference().ReplaceAllFunc(input, func(match []byte) []byte {
 		media, ok := u.media.get(session, string(match[1:len(match)-1]))
 		if !ok {
 			unknown = errMediaUnknown
@@ -134,7 +135,7 @@ func (u *Upstream) DropMedia(session string) { u.media.drop(session) }
 func (u *Upstream) mediaIn(session string, text []byte) []*Media {
 	var found []*Media
 	seen := map[string]bool{}
-	for _, match := range mediaReference.FindAll(text, -1) {
+	for _, match := range mediaReference().FindAll(text, -1) {
 		reference := string(match[1 : len(match)-1])
 		if seen[reference] {
 			continue

@@ -1,10 +1,11 @@
 package transpile
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"codemode/internal/lazyregexp"
 )
 
 // esbuild is the second opinion on what this package's parser refuses, and the compiler for what TypeScript adds that
@@ -75,11 +76,11 @@ func (a *attempt) secondOpinion(best *Error) (*Cell, *Error) {
 	return nil, best
 }
 
-var jsxTag = regexp.MustCompile(`(?:^|[\s(=>,?:&|\[{}])(<(?:>|[A-Za-z][\w.]*[\s/>]))`)
+var jsxTag = lazyregexp.New(`(?:^|[\s(=>,?:&|\[{}])(<(?:>|[A-Za-z][\w.]*[\s/>]))`)
 
 // firstTag is where JSX begins.
 func (a *attempt) firstTag() *Location {
-	if m := jsxTag.FindStringSubmatchIndex(a.text); m != nil {
+	if m := jsxTag().FindStringSubmatchIndex(a.text); m != nil {
 		return locationAt(a.source, m[2])
 	}
 	return nil

@@ -3,9 +3,10 @@ package transpile
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"codemode/internal/lazyregexp"
 )
 
 // What a text may be that is neither JavaScript nor TypeScript.
@@ -53,7 +54,7 @@ func recognise(source string, syntax *Error) *Error {
 			what = aPython
 		case looksLikeShell(head):
 			what = aShell
-		case looksLikeSQL.MatchString(head):
+		case looksLikeSQL().MatchString(head):
 			what = aSQL
 		case looksLikeProse(head):
 			what = aProse
@@ -94,26 +95,26 @@ func firstCodeLine(text string) string {
 }
 
 var (
-	looksLikeSQL = regexp.MustCompile(`^(?i:(SELECT\s+.*\bFROM\b|INSERT\s+INTO\b|UPDATE\s+\S+\s+SET\b|DELETE\s+FROM\b|(CREATE|ALTER|DROP)\s+(TABLE|INDEX|VIEW)\b))`)
+	looksLikeSQL = lazyregexp.New(`^(?i:(SELECT\s+.*\bFROM\b|INSERT\s+INTO\b|UPDATE\s+\S+\s+SET\b|DELETE\s+FROM\b|(CREATE|ALTER|DROP)\s+(TABLE|INDEX|VIEW)\b))`)
 
-	pythonLine = regexp.MustCompile(`^\s*(async\s+)?(def\s+\w+\s*\(.*\).*:|class\s+\w+(\(.*\))?:|(if|elif|while|for|with|except)\b[^{(]*[^{]*:|(else|try|finally|except):)\s*(#.*)?$|^\s*for\s+\w+(\s*,\s*\w+)*\s+in\s[^;{]+:`)
+	pythonLine = lazyregexp.New(`^\s*(async\s+)?(def\s+\w+\s*\(.*\).*:|class\s+\w+(\(.*\))?:|(if|elif|while|for|with|except)\b[^{(]*[^{]*:|(else|try|finally|except):)\s*(#.*)?$|^\s*for\s+\w+(\s*,\s*\w+)*\s+in\s[^;{]+:`)
 	// Outside of strings: f"...", lambda x: ..., and [x for x in ...].
-	pythonExpr = regexp.MustCompile(`(?m)^"""|^[^'"\x60/]*((return|[(=,+:\[])\s*[fbr]{1,2}["']|[=(,]\s*lambda\b[^:]*:|[({\[][^'"\x60]*(["'][^'"]*["'][^'"\x60]*)*\sfor\s+\w+(\s*,\s*\w+)*\s+in\s)`)
-	pythonHead = regexp.MustCompile(`^(from\s+[\w.]+\s+import\s+[\w*(]|import\s+[\w.]+(\s+as\s+\w+)?(\s*,\s*[\w.]+)*\s*(#.*)?$|print\s+["'\w]|@\w+[\w.()]*$)`)
+	pythonExpr = lazyregexp.New(`(?m)^"""|^[^'"\x60/]*((return|[(=,+:\[])\s*[fbr]{1,2}["']|[=(,]\s*lambda\b[^:]*:|[({\[][^'"\x60]*(["'][^'"]*["'][^'"\x60]*)*\sfor\s+\w+(\s*,\s*\w+)*\s+in\s)`)
+	pythonHead = lazyregexp.New(`^(from\s+[\w.]+\s+import\s+[\w*(]|import\s+[\w.]+(\s+as\s+\w+)?(\s*,\s*[\w.]+)*\s*(#.*)?$|print\s+["'\w]|@\w+[\w.()]*$)`)
 )
 
 func looksLikePython(text, head string) bool {
-	if pythonHead.MatchString(head) {
+	if pythonHead().MatchString(head) {
 		return !strings.HasPrefix(head, "@") || strings.Contains(text, "\ndef ")
 	}
-	if !strings.Contains(text, "`") && !strings.HasSuffix(head, ";") && pythonExpr.MatchString(text) {
+	if !strings.Contains(text, "`") && !strings.HasSuffix(head, ";") && pythonExpr().MatchString(text) {
 		return true
 	}
 	if strings.ContainsAny(head, ";{") {
 		return false
 	}
 	for line := range strings.Lines(text) {
-		if pythonLine.MatchString(strings.TrimRight(line, "\r\n")) {
+		if pythonLine().MatchString(strings.TrimRight(line, "\r\n")) {
 			return true
 		}
 	}
@@ -151,23 +152,23 @@ var shellCommands = func() map[string]bool {
 }()
 
 var (
-	shellAssignment = regexp.MustCompile(`^[A-Za-z_]\w*=("[^"]*"|'[^']*'|[^\s;&|(){}]*)\s+`)
-	shellExport     = regexp.MustCompile(`^(export|declare|local|readonly|unset|set)\s+(-\w|[A-Z_][A-Z0-9_]*(=|\s*$))`)
-	shellControl    = regexp.MustCompile(`^(if|while|until|elif)\s+(\[|test\s|!|[a-z]+\s+-)|^(for|case)\s+\w+\s+in\b|^function\s+\w+\s*\{|^until\s`)
-	shellSign       = regexp.MustCompile(`(^|\s)(--?[A-Za-z]|\||&&|\|\||>>?|2>|\./|\.\./|~/|/\w|\$\w|\$\(|"|'|\*\.\w)`)
-	shellPath       = regexp.MustCompile(`^(\.{1,2}/|~/|/(usr|bin|opt|home|tmp|etc|sbin)/|[A-Za-z]:\\)\S*`)
+	shellAssignment = lazyregexp.New(`^[A-Za-z_]\w*=("[^"]*"|'[^']*'|[^\s;&|(){}]*)\s+`)
+	shellExport     = lazyregexp.New(`^(export|declare|local|readonly|unset|set)\s+(-\w|[A-Z_][A-Z0-9_]*(=|\s*$))`)
+	shellControl    = lazyregexp.New(`^(if|while|until|elif)\s+(\[|test\s|!|[a-z]+\s+-)|^(for|case)\s+\w+\s+in\b|^function\s+\w+\s*\{|^until\s`)
+	shellSign       = lazyregexp.New(`(^|\s)(--?[A-Za-z]|\||&&|\|\||>>?|2>|\./|\.\./|~/|/\w|\$\w|\$\(|"|'|\*\.\w)`)
+	shellPath       = lazyregexp.New(`^(\.{1,2}/|~/|/(usr|bin|opt|home|tmp|etc|sbin)/|[A-Za-z]:\\)\S*`)
 )
 
 func looksLikeShell(head string) bool {
 	head = strings.TrimPrefix(head, "$ ")
 	for {
-		m := shellAssignment.FindString(head)
+		m := shellAssignment().FindString(head)
 		if m == "" {
 			break
 		}
 		head = head[len(m):]
 	}
-	if shellExport.MatchString(head) || shellControl.MatchString(head) || shellPath.MatchString(head) {
+	if shellExport().MatchString(head) || shellControl().MatchString(head) || shellPath().MatchString(head) {
 		return true
 	}
 	word, rest, _ := strings.Cut(head, " ")
@@ -180,7 +181,7 @@ func looksLikeShell(head string) bool {
 	if strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "?") || strings.HasPrefix(rest, ":") {
 		return false
 	}
-	return sure || word == "find" && strings.HasPrefix(rest, ".") || word != "type" && word != "declare" && shellSign.MatchString(" "+rest)
+	return sure || word == "find" && strings.HasPrefix(rest, ".") || word != "type" && word != "declare" && shellSign().MatchString(" "+rest)
 }
 
 // looksLikeProse wants a line of at least four words that has next to nothing of code in it.
