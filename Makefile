@@ -75,4 +75,4 @@ fuzz:
 	done
 
 clean:
-	rm -rf bin quickjs/guest/guest.wasm quickjs/guest/manifest.json
+	rm -rf bin quickjs/guest/guest.wasm quickjs/guest/manifest.json quickjs/guest/embed.go

@@ -60,11 +60,13 @@ func NewEngine(options *EngineOptions) (*Engine, error) {
 	}
 	e.guest = e.options.Guest
 	if e.guest == nil {
-		module, _, err := Guest()
-		if err != nil {
-			return nil, err
+		g := loadGuest()
+		if g.err != nil {
+			return nil, g.err
 		}
-		e.guest = module
+		e.guest, e.hash = g.module, g.hash
+	} else {
+		e.hash = sha256.Sum256(e.guest)
 	}
 	report, err := guestabi.Check(e.guest)
 	if err != nil {
@@ -73,7 +75,6 @@ func NewEngine(options *EngineOptions) (*Engine, error) {
 	if !report.OK() {
 		return nil, fmt.Errorf("quickjs: the guest module does not match the host ABI:\n%s", report)
 	}
-	e.hash = sha256.Sum256(e.guest)
 	processors := runtime.GOMAXPROCS(0)
 	if e.options.Instances <= 0 {
 		e.options.Instances = max(64, 4*processors)

@@ -2,19 +2,15 @@ package quickjs
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
-)
+	"unsafe"
 
-// The built guest. The folder holds a tracked README, so that the package compiles before the guest is made.
-//
-//go:embed all:guest
-var guestFiles embed.FS
+	"codemode/quickjs/guest"
+)
 
 // ErrNoGuest says that this binary was built without a guest.
 var ErrNoGuest = errors.New("quickjs: this build has no guest module; run `make guest` in the source tree and build again")
@@ -40,7 +36,8 @@ func Globals() []string {
 	return m.Globals
 }
 
-// Guest returns the embedded guest module and its manifest, or ErrNoGuest. The caller must not change them.
+// Guest returns the embedded guest module and its manifest, or ErrNoGuest. They cannot be changed: the module is in the
+// program's own read-only memory.
 func Guest() ([]byte, *Manifest, error) {
 	g := loadGuest()
 	return g.module, g.manifest, g.err
@@ -48,32 +45,25 @@ func Guest() ([]byte, *Manifest, error) {
 
 type loadedGuest struct {
 	module   []byte
+	hash     [sha256.Size]byte
 	manifest *Manifest
 	err      error
 }
 
-var loadGuest = sync.OnceValue(func() loadedGuest {
-	module, manifest, err := readGuest()
-	return loadedGuest{module, manifest, err}
+var loadGuest = sync.OnceValue(func() (g loadedGuest) {
+	if guest.Module == "" {
+		g.err = ErrNoGuest
+		return g
+	}
+	g.manifest = &Manifest{}
+	if err := json.Unmarshal([]byte(guest.Manifest), g.manifest); err != nil {
+		g.err = fmt.Errorf("quickjs: manifest.json: %w", err)
+		return g
+	}
+	g.module = unsafe.Slice(unsafe.StringData(guest.Module), len(guest.Module))
+	g.hash = sha256.Sum256(g.module)
+	if hex.EncodeToString(g.hash[:]) != g.manifest.ImageSHA256 {
+		g.err = errors.New("quickjs: guest.wasm is not the one that manifest.json describes; run `make guest`")
+	}
+	return g
 })
-
-func readGuest() ([]byte, *Manifest, error) {
-	module, err := guestFiles.ReadFile("guest/guest.wasm")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, ErrNoGuest
-	} else if err != nil {
-		return nil, nil, err
-	}
-	text, err := guestFiles.ReadFile("guest/manifest.json")
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: its manifest is missing", ErrNoGuest)
-	}
-	m := &Manifest{}
-	if err := json.Unmarshal(text, m); err != nil {
-		return nil, nil, fmt.Errorf("quickjs: manifest.json: %w", err)
-	}
-	if sum := sha256.Sum256(module); hex.EncodeToString(sum[:]) != m.ImageSHA256 {
-		return nil, nil, errors.New("quickjs: guest.wasm is not the one that manifest.json describes; run `make guest`")
-	}
-	return module, m, nil
-}
