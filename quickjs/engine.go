@@ -294,30 +294,31 @@ func (e *Engine) give(vm *VM) {
 }
 
 // clean makes an instance's memory the image again.
-func (vm *VM) clean(memory []byte) (err error) {
+func (vm *VM) clean(memory []byte) error {
 	image := vm.variant.image
-	if vm.delta == nil {
-		if vm.runs, err = vm.engine.scanner.Written(memory, vm.runs); err != nil {
+	if vm.changes == nil || !vm.changes.known {
+		if err := vm.scan(memory); err != nil {
 			return err
 		}
 	}
+	c := vm.changes
 	written := 0
-	for _, r := range vm.runs {
+	for _, r := range c.runs {
 		written += r.End - r.Start
 	}
 	if written > keepWritten {
 		return pages.Forget(memory)
 	}
-	for _, r := range vm.runs {
-		if vm.delta != nil { // it says what else differs
+	for _, r := range c.runs {
+		if c.known { // the delta says what else differs
 			r.End = min(r.End, vm.variant.stack)
 		}
 		if r.Start < r.End {
 			copy(memory[r.Start:r.End], image[r.Start:r.End])
 		}
 	}
-	if vm.delta != nil {
-		return applyDelta(memory, *vm.delta)
+	if c.known {
+		return applyDelta(memory, c.delta)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package quickjs
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -45,14 +44,15 @@ const (
 	CodecZstd
 )
 
-// Snapshot is a suspended cell. It holds no instance and no pointer into the engine.
+// Snapshot is a suspended cell. It holds no instance and no pointer into the engine, and does not change.
 type Snapshot struct {
-	image  [32]byte
-	codec  Codec
-	memory int // pages of 64 KiB
-	fuel   uint64
-	size   int // of the delta
-	packed []byte
+	image   [32]byte
+	codec   Codec
+	memory  int // pages of 64 KiB
+	fuel    uint64
+	size    int    // of the delta
+	packed  []byte // a part of encoded
+	encoded []byte
 }
 
 var snapshotMagic = [8]byte{'C', 'M', 'S', 'N', 'A', 'P', 0, 1}
@@ -98,54 +98,79 @@ func (vm *VM) snapshot(codec Codec) (*Snapshot, error) {
 	if err := vm.takeDelta(memory); err != nil {
 		return nil, err
 	}
-	s := &Snapshot{image: vm.engine.hash, codec: codec, memory: len(memory) / wasmPage, size: len(*vm.delta)}
+	s := &Snapshot{image: vm.engine.hash, codec: codec, memory: len(memory) / wasmPage, size: len(vm.changes.delta)}
 	if vm.variant.fuel {
 		s.fuel = vm.fuelLeft + 1
 	}
-	s.packed = pack(codec, *vm.delta)
+	buffer := buffers.Get().(*[]byte)
+	defer keep(buffer)
+	*buffer = pack(codec, (*buffer)[:0], vm.changes.delta)
+	s.encode(*buffer)
 	return s, nil
 }
 
-// deltas are buffers.
-var deltas = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+// changes are what a cell has made of the image, as far as somebody has looked.
+type changes struct {
+	runs  []pages.Run // the pages that were written
+	delta []byte
+	known bool // delta is what differs now: nothing has run since
+}
 
-// keptDelta is how large a buffer may be that is kept.
-const keptDelta = 64 << 10
+var (
+	scratches = sync.Pool{New: func() any { return new(changes) }}
+	buffers   = sync.Pool{New: func() any { return new([]byte) }}
+)
 
-// takeDelta finds what differs from the image, in the pages that were written.
-func (vm *VM) takeDelta(memory []byte) error {
-	vm.forgetDelta()
-	vm.runs = append(vm.runs[:0], pages.Run{Start: vm.variant.stack, End: len(memory)})
-	if s := vm.engine.scanner; s != nil {
-		var err error
-		if vm.runs, err = s.Written(memory, vm.runs); err != nil {
-			return fmt.Errorf("quickjs: finding the written pages: %w", err)
-		}
+// keptBuffer is how large a buffer may be that is kept.
+const keptBuffer = 64 << 10
+
+func keep(b *[]byte) {
+	if cap(*b) <= keptBuffer {
+		buffers.Put(b)
 	}
-	vm.delta = deltas.Get().(*[]byte)
-	out := (*vm.delta)[:0]
-	done := 0 // everything before this word is in out
-	for _, r := range vm.runs {
+}
+
+// scan finds the pages that were written.
+func (vm *VM) scan(memory []byte) (err error) {
+	if vm.changes == nil {
+		vm.changes = scratches.Get().(*changes)
+	}
+	c := vm.changes
+	c.known = false
+	if s := vm.engine.scanner; s != nil {
+		c.runs, err = s.Written(memory, c.runs)
+	} else {
+		c.runs = append(c.runs[:0], pages.Run{Start: vm.variant.stack, End: len(memory)})
+	}
+	if err != nil {
+		return fmt.Errorf("quickjs: finding the written pages: %w", err)
+	}
+	return nil
+}
+
+// takeDelta finds what differs from the image.
+func (vm *VM) takeDelta(memory []byte) error {
+	if err := vm.scan(memory); err != nil {
+		return err
+	}
+	c := vm.changes
+	out, done := c.delta[:0], 0 // everything before this word is in out
+	for _, r := range c.runs {
 		if start := max(r.Start, vm.variant.stack); start < r.End {
 			out, done = appendDelta(out, words(memory[start:r.End]), imageWords(vm.variant.image, start, r.End), start/8, done)
 		}
 	}
-	*vm.delta = out
+	c.delta, c.known = out, true
 	return nil
 }
 
-// forgetDelta gives the buffer of the last snapshot back: what it says is not so any more.
-func (vm *VM) forgetDelta() {
-	if vm.delta != nil {
-		keepDelta(vm.delta)
+// forgetChanges gives the buffers back.
+func (vm *VM) forgetChanges() {
+	if c := vm.changes; c != nil && cap(c.delta) <= keptBuffer {
+		c.known = false
+		scratches.Put(c)
 	}
-	vm.delta = nil
-}
-
-func keepDelta(b *[]byte) {
-	if cap(*b) <= keptDelta {
-		deltas.Put(b)
-	}
+	vm.changes = nil
 }
 
 // imageWords is the image's part of a range; nil where the range is beyond the image, which stands for zeroes.
@@ -302,20 +327,19 @@ var (
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2<<30))
 )
 
-func pack(codec Codec, delta []byte) []byte {
+// pack appends a packed delta to out, which is empty.
+func pack(codec Codec, out, delta []byte) []byte {
 	switch codec {
 	case CodecS2:
-		b := deltas.Get().(*[]byte)
-		defer keepDelta(b)
-		*b = s2.Encode((*b)[:cap(*b)], delta)
-		return bytes.Clone(*b)
+		return s2.Encode(out[:cap(out)], delta)
 	case CodecZstd:
-		return encoder.EncodeAll(delta, nil)
+		return encoder.EncodeAll(delta, out)
 	}
-	return bytes.Clone(delta)
+	return append(out, delta...)
 }
 
-func unpack(codec Codec, packed []byte, size int) ([]byte, error) {
+// unpack gives a delta. It may use out, which is empty, or packed itself.
+func unpack(codec Codec, out, packed []byte, size int) ([]byte, error) {
 	var (
 		delta = packed
 		err   error
@@ -325,9 +349,9 @@ func unpack(codec Codec, packed []byte, size int) ([]byte, error) {
 		if n, sizeErr := s2.DecodedLen(packed); sizeErr != nil || n != size {
 			return nil, ErrSnapshotDamaged
 		}
-		delta, err = s2.Decode(nil, packed)
+		delta, err = s2.Decode(out[:cap(out)], packed)
 	case CodecZstd:
-		delta, err = decoder.DecodeAll(packed, make([]byte, 0, size))
+		delta, err = decoder.DecodeAll(packed, slices.Grow(out, size))
 	}
 	if err != nil || len(delta) != size {
 		return nil, ErrSnapshotDamaged
@@ -336,32 +360,32 @@ func unpack(codec Codec, packed []byte, size int) ([]byte, error) {
 }
 
 // Size is the length of the encoded snapshot in bytes.
-func (s *Snapshot) Size() int {
-	return len(snapshotMagic) + len(s.image) + 1 + uvarintLen(uint64(s.memory)) + uvarintLen(s.fuel) +
-		uvarintLen(uint64(s.size)) + uvarintLen(uint64(len(s.packed))) + len(s.packed) + crc32.Size
-}
-
-func uvarintLen(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
+func (s *Snapshot) Size() int { return len(s.encoded) }
 
 // MemoryBytes is the linear memory that the cell has, with the image's.
 func (s *Snapshot) MemoryBytes() int { return s.memory * wasmPage }
 
-// Encode writes the snapshot for storage.
-func (s *Snapshot) Encode() []byte {
-	out := make([]byte, 0, s.Size())
+// Encode gives the snapshot for storage. The bytes are the snapshot's own and must not be changed.
+func (s *Snapshot) Encode() []byte { return s.encoded }
+
+// encode makes the record, around a packed delta.
+func (s *Snapshot) encode(packed []byte) {
+	out := make([]byte, 0, len(snapshotMagic)+len(s.image)+1+4*binary.MaxVarintLen64+len(packed)+crc32.Size)
 	out = append(out, snapshotMagic[:]...)
 	out = append(out, s.image[:]...)
 	out = append(out, byte(s.codec))
 	out = binary.AppendUvarint(out, uint64(s.memory))
 	out = binary.AppendUvarint(out, s.fuel)
 	out = binary.AppendUvarint(out, uint64(s.size))
-	out = binary.AppendUvarint(out, uint64(len(s.packed)))
-	out = append(out, s.packed...)
-	return binary.BigEndian.AppendUint32(out, crc32.Checksum(out, crc))
+	out = binary.AppendUvarint(out, uint64(len(packed)))
+	head := len(out)
+	out = append(out, packed...)
+	s.packed = out[head:len(out):len(out)]
+	s.encoded = binary.BigEndian.AppendUint32(out, crc32.Checksum(out, crc))
 }
 
 // DecodeSnapshot reads what Encode wrote. It says which of not a snapshot, cut short or damaged the bytes are; whether
-// a snapshot is of this build is seen by Restore.
+// a snapshot is of this build is seen by Restore. The snapshot keeps b, which must not be changed.
 func DecodeSnapshot(b []byte) (*Snapshot, error) {
 	head := len(snapshotMagic) + 32 + 1
 	if len(b) < len(snapshotMagic) || [8]byte(b) != snapshotMagic {
@@ -373,7 +397,7 @@ func DecodeSnapshot(b []byte) (*Snapshot, error) {
 	if len(b) < head {
 		return nil, ErrSnapshotTruncated
 	}
-	s := &Snapshot{image: [32]byte(b[len(snapshotMagic):]), codec: Codec(b[head-1])}
+	s := &Snapshot{image: [32]byte(b[len(snapshotMagic):]), codec: Codec(b[head-1]), encoded: b}
 	rest := b[head:]
 	var numbers [4]uint64
 	for i := range numbers {
@@ -399,7 +423,7 @@ func DecodeSnapshot(b []byte) (*Snapshot, error) {
 	if binary.BigEndian.Uint32(rest[numbers[3]:]) != crc32.Checksum(b[:len(b)-crc32.Size], crc) {
 		return nil, ErrSnapshotDamaged
 	}
-	s.packed = append([]byte(nil), rest[:numbers[3]]...)
+	s.packed = rest[:numbers[3]]
 	return s, nil
 }
 
@@ -417,9 +441,14 @@ func (e *Engine) Restore(ctx context.Context, s *Snapshot, bridge guestabi.Bridg
 	} else {
 		options.Limits.Fuel = 0
 	}
-	delta, err := unpack(s.codec, s.packed, s.size)
+	buffer := buffers.Get().(*[]byte)
+	defer keep(buffer)
+	delta, err := unpack(s.codec, (*buffer)[:0], s.packed, s.size)
 	if err != nil {
 		return nil, err
+	}
+	if s.codec != CodecNone {
+		*buffer = delta
 	}
 	vm, err := e.newVM(ctx, bridge, options, fuel)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"codemode/guestabi"
 	"codemode/limits"
 	"codemode/quickjs/internal/native"
-	"codemode/quickjs/internal/pages"
 )
 
 // Options says how a VM runs its cell.
@@ -41,8 +40,7 @@ type VM struct {
 	dead     error         // why nothing may run any more
 	fuelLeft uint64        // of the cell's life, where fuel is metered
 	spent    time.Duration // in WebAssembly
-	runs     []pages.Run   // scratch: the pages that are written
-	delta    *[]byte       // of the last snapshot, while nothing has run since: runs are those of it then
+	changes  *changes      // nil before anybody has looked
 
 	// While the guest runs; read from the tick as well, which is on the same thread.
 	broken   error         // what an import refused
@@ -247,7 +245,7 @@ func (vm *VM) release() {
 	} else {
 		vm.engine.give(vm)
 	}
-	vm.forgetDelta()
+	vm.forgetChanges()
 	vm.instance = nil
 	if vm.dead == nil {
 		vm.dead = ErrClosed
@@ -271,7 +269,9 @@ func (vm *VM) use(f func() error) error {
 		return err
 	}
 	defer vm.engine.leave(vm.variant)
-	vm.forgetDelta()
+	if vm.changes != nil {
+		vm.changes.known = false
+	}
 	vm.broken, vm.reason, vm.softened = nil, nil, time.Time{}
 	vm.queued = waited
 	start = start.Add(waited)
