@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"codemode/internal/jsontext"
 )
 
 // Func makes a tool of a Go function. Both schemas are inferred from the types: field names from json tags,
@@ -32,12 +34,12 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 		}
 	}
 	if err == nil {
-		t.InputSchema, err = marshal(in)
+		t.InputSchema, err = jsontext.Marshal(in)
 	}
 	if err == nil && reflect.TypeFor[Out]() != reflect.TypeFor[any]() && reflect.TypeFor[Out]() != reflect.TypeFor[json.RawMessage]() {
 		var out *jsonschema.Schema
 		if out, err = jsonschema.For[Out](nil); err == nil {
-			t.OutputSchema, err = marshal(out)
+			t.OutputSchema, err = jsontext.Marshal(out)
 		}
 	}
 	if err != nil {
@@ -55,7 +57,7 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 		if err != nil {
 			return nil, err
 		}
-		value, err := marshal(out)
+		value, err := jsontext.Marshal(out)
 		if err != nil {
 			return nil, &Error{Code: CodeToolError, Message: fmt.Sprintf("The value of %q cannot be written as JSON.", name), Err: err}
 		}

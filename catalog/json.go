@@ -11,23 +11,9 @@ import (
 	"codemode/internal/jsontext"
 )
 
-// marshal is json.Marshal without HTML escaping and without a trailing newline.
-func marshal(v any) (json.RawMessage, error) {
-	if text, ok := v.(string); ok {
-		return jsontext.AppendString(make([]byte, 0, len(text)+len(text)/16+8), text), nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // mustMarshal is for values that always encode: strings, raw JSON that was checked, structs of both.
 func mustMarshal(v any) json.RawMessage {
-	b, err := marshal(v)
+	b, err := jsontext.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"codemode/internal/jsontext"
 )
 
 // mcpArguments is what the client side does with an argument: fill in defaults, miss what is required.
@@ -82,7 +84,7 @@ func (t *mcpTool) input(args []json.RawMessage) (json.RawMessage, error) {
 	case !filled:
 		return arg, nil
 	}
-	return marshal(object)
+	return jsontext.Marshal(object)
 }
 
 // apiObject is what MCP.$api and MCP.<server>.$api give.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"codemode/internal/jsontext"
 )
 
 // Namespace is an object of a plugin that cells find as a global and as namespaces.<Global>. It holds plain data and
@@ -287,7 +289,7 @@ func (b *scopeBuilder) build(v reflect.Value, path string, depth int) (node *sco
 			return b.container(v, path, depth)
 		}
 	}
-	raw, err := marshal(v.Interface())
+	raw, err := jsontext.Marshal(v.Interface())
 	if err != nil {
 		return nil, false, fmt.Errorf("the value at %s cannot be written as JSON: %w", printable(path), err)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"codemode/internal/jsontext"
 )
 
 // Resolve finds what a namespace path leads to: MCP, MCP.<server>, its functions and groups, and the globals of plugin
@@ -191,7 +193,7 @@ func (v *View) scopeTool(ns *namespace, marker *ToolMarker, path string) Node {
 			if err != nil {
 				return nil, e.failure(err)
 			}
-			if out, err = marshal(value); err != nil {
+			if out, err = jsontext.Marshal(value); err != nil {
 				return nil, &Error{Code: CodeToolError, Message: path + " made an argument that is not JSON.", Err: err}
 			}
 			return out, nil

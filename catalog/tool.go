@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+
+	"codemode/internal/jsontext"
 )
 
 // Source says where a tool comes from. It is the first part of a tool's id and decides how far its texts are trusted.
@@ -136,5 +138,5 @@ func (r *Result) Envelope(e *Entry) (json.RawMessage, error) {
 	if r != nil {
 		out.Result.Content, out.Result.IsError, out.Result.Terminate = r.Content, r.IsError, r.Terminate
 	}
-	return marshal(out)
+	return jsontext.Marshal(out)
 }

@@ -27,7 +27,7 @@ func (c *cell) runCall(r *request) {
 		}
 	}
 	started := time.Now()
-	ctx, observed := c.host.observe.call(r.ctx)
+	ctx, observed := c.host.observe.call(&r.ctx)
 	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: c.id + ":" + strconv.Itoa(r.order), Input: r.input}
 	if o := &c.host.options; len(o.Hooks) > 0 || o.Trajectory != nil || o.Approve != nil { // who may look at it
 		call.Location = c.location(r.site)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -70,14 +71,13 @@ type request struct {
 	settled bool
 	ok      bool
 	reply   []byte
-	ctx     context.Context // of a running call
-	cancel  context.CancelFunc
+	ctx     callContext   // of a running call
 	after   chan struct{} // of a sequential call: closed when the last one of its lane has ended
 	done    chan struct{} // and closed when this one has
 	timer   *time.Timer
 }
 
-func (r *request) bridgeID() string { return fmt.Sprintf("bridge:%s:%d", r.method, r.number) }
+func (r *request) bridgeID() string { return "bridge:" + r.method + ":" + strconv.Itoa(r.number) }
 
 func (r *request) describe() PendingCall {
 	return PendingCall{r.bridgeID(), r.method, r.tool, time.Since(r.asked).Milliseconds()}
@@ -95,9 +95,7 @@ func (r *request) replaySafe() bool { return !r.isCall() || r.entry != nil && r.
 
 // stop cancels what runs for the request. The caller holds mu.
 func (r *request) stop() {
-	if r.cancel != nil {
-		r.cancel()
-	}
+	r.ctx.cancel()
 	if r.timer != nil {
 		r.timer.Stop()
 	}
@@ -192,7 +190,7 @@ func (c *cell) start(r *request) {
 	case r.isCall():
 		c.calls++
 		r.order = c.calls
-		r.ctx, r.cancel = context.WithCancel(c.ctx)
+		r.ctx.Context = c.ctx
 		entry := c.callee(r)
 		if c.taken && !c.begun && (entry == nil || !entry.ReplaySafe()) {
 			c.begin()
@@ -357,10 +355,7 @@ func (c *cell) answer(r *request, ok bool, payload []byte) {
 	if r.started {
 		c.running--
 	}
-	if r.cancel != nil {
-		r.cancel()
-		r.cancel = nil
-	}
+	r.ctx.cancel()
 	c.replies = append(c.replies, r)
 	c.nudge()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"codemode/internal/jsontext"
 	"codemode/transpile"
 )
 
@@ -202,16 +203,10 @@ func (w *fieldWriter) end() ([]byte, error) {
 	return w.buffer.Bytes(), w.err
 }
 
-// marshal is json.Marshal without HTML escapes: results are read by models, not by browsers.
+// marshal is jsontext.Marshal, which leaves raw JSON as it is.
 func marshal(value any) ([]byte, error) {
 	if raw, ok := value.(json.RawMessage); ok {
 		return raw, nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return jsontext.Marshal(value)
 }

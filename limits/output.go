@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 
@@ -71,13 +70,11 @@ func (o *Output) JSON(value json.RawMessage) {
 
 // encode is json.Marshal without HTML escapes; what it is given always marshals.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := jsontext.Marshal(v)
+	if err != nil {
 		panic(err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return text
 }
 
 // add appends an entry of which more bytes were left out already.

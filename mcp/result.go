@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"codemode/catalog"
+	"codemode/internal/jsontext"
 )
 
 var errMediaUnknown = errors.New("an argument refers to media that is unknown or not kept any more; fetch it again")
@@ -161,11 +162,9 @@ func (o *ordered) json() json.RawMessage {
 
 // mustMarshal writes what always can be written: texts, numbers, raw JSON that was parsed. HTML is not escaped.
 func mustMarshal(value any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
+	text, err := jsontext.Marshal(value)
+	if err != nil {
 		panic("mcp: " + err.Error())
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return text
 }
