@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -165,6 +166,9 @@ type variant struct {
 
 	mu   sync.Mutex
 	idle []*native.Instance // reset to the image
+	// What each processor gave back last: what was written in it is still in that processor's caches. Instances that are
+	// no longer idle may be in it.
+	recent sync.Pool
 }
 
 // The exports that Prepare looks up, by index.
@@ -257,10 +261,13 @@ func maxMemory(image int) uint64 {
 // take gives a clean instance whose memory may grow by memory bytes.
 func (v *variant) take(memory int64) (*native.Instance, error) {
 	most := int64(len(v.image)) + memory
+	near, _ := v.recent.Get().(*native.Instance)
 	v.mu.Lock()
-	if n := len(v.idle); n > 0 {
-		i := v.idle[n-1]
-		v.idle = v.idle[:n-1]
+	if last := len(v.idle) - 1; last >= 0 {
+		at := max(slices.Index(v.idle, near), 0)
+		i := v.idle[at]
+		v.idle[at] = v.idle[last]
+		v.idle = v.idle[:last]
 		v.mu.Unlock()
 		i.LimitMemory(most)
 		return i, nil
@@ -291,6 +298,7 @@ func (e *Engine) give(vm *VM) {
 	v.mu.Lock()
 	v.idle = append(v.idle, i)
 	v.mu.Unlock()
+	v.recent.Put(i)
 }
 
 // clean makes an instance's memory the image again.

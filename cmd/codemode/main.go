@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,15 +24,7 @@ const (
 	exitUsage     = 64 // EX_USAGE of sysexits.h
 )
 
-// gcPercent is how much the heap may grow between two collections, where GOGC does not say. What lives on it is two or
-// three MiB and cells leave little behind: with Go's 100 the collector runs every 4 MiB, which takes a tenth of the time
-// of a cell that calls tools. This costs 12 MiB at most.
-const gcPercent = 400
-
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
