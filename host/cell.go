@@ -41,6 +41,7 @@ type cell struct {
 	lateUntil  time.Time         // how long answers are delivered after the deadline; zero before it
 	ran        bool              // the body was run
 	noted      bool              // the notes were given
+	rejected   uint32            // promises that were rejected with nobody to handle it, after the last step
 	output     *limits.Output
 	frontier   []*request // what the cell asked in this step
 	broken     error      // what the cell asked and must not: it ends when the step ends
@@ -263,6 +264,7 @@ func (c *cell) step(out guestabi.Outcome, err error) *Result {
 	if err != nil {
 		return c.fail(err)
 	}
+	c.rejected = out.Rejections
 	if out.State == guestabi.Fulfilled && len(out.Payload) > 0 {
 		c.done, c.value, c.truncated = true, out.Payload, out.Truncated
 	}

@@ -211,7 +211,7 @@ func (c *cell) failRejections() *Result {
 
 // rejections are the promises that are rejected with nobody to handle it.
 func (c *cell) rejections() []guestabi.Thrown {
-	if c.vm == nil {
+	if c.vm == nil || c.rejected == 0 {
 		return nil
 	}
 	text, err := c.vm.Rejections()
