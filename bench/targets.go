@@ -103,11 +103,11 @@ type targetRow struct {
 
 // limiting is what most of the time or memory of a row goes to, as profiles show it, for where its target is missed.
 var limiting = map[string]string{
-	"P2": "a third is evaluating the cell and naming its tool, a third finding and packing what differs from the image, a tenth resetting the instance; the rest is starting the tool on another processor, which shares a core with this one here",
+	"P2": "a third is evaluating the cell and naming its tool, a quarter finding and packing what differs from the image, a fifth waking another processor for the tool; the rest is resetting the instance and the host's records",
 	"P3": "half is the engine running the two answers, a third unpacking the snapshot into an instance and resetting that",
-	"P6": "more than half is the engine: a promise, its functions and an await are 25,000 WebAssembly instructions",
-	"P7": "more than half is the engine: Promise.all alone is 16,000 to 21,000 WebAssembly instructions for each promise, in allocations of which none stands out",
-	"P8": "memory traffic of image and reset; waiting for locks is below 0.1 % (mutex profile)",
+	"P6": "half is the engine: a call, its promise and an await are 24,000 WebAssembly instructions",
+	"P7": "two fifths are the engine (26,000 WebAssembly instructions for each call, in none of whose parts much stands out), a fifth is the tool with encoding/json, an eighth waking processors at the start and the end of a cell that makes only 64 calls, a twelfth the collector",
+	"P8": "caches and the collector: cells in two separate processes gain 1.9 times, and the loop writes no memory; waiting for locks is below 0.1 % (mutex profile)",
 	"P9": "a Go tool under way is a goroutine, whose stack is 8 KiB once encoding/json has decoded its argument; the cell itself is what the first figure says",
 }
 

@@ -168,7 +168,7 @@ func (h *Host) Drain(ctx context.Context) error {
 }
 
 // Close cancels every cell and waits until their calls have returned. Suspended cells in a store of Options.Store stay
-// there, for another host. A second Close does nothing.
+// there, for another host. A second Close does nothing. A tool must not call it: it would wait for itself.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
