@@ -194,7 +194,7 @@ func TestRequestsOfServersReachTheClient(t *testing.T) {
 	if a := runCell(t, two, `return (await MCP.raw.ask({})).content[0].text`); !strings.Contains(string(a.Value), "two") {
 		t.Errorf("the second client: %s %s", a.Value, a.Error)
 	}
-	busy := runCell(t, two, `const p = MCP.raw.slow({ms: 1000}); await yield_control(); return await p`)
+	busy := runCell(t, two, `const p = MCP.raw.slow({ms: 4000}); await yield_control(); return await p`)
 	if a := runCell(t, one, `return (await MCP.raw.ask({})).content[0].text`); !strings.Contains(string(a.Value), "several clients") {
 		t.Errorf("with calls of two clients: %s %s", a.Value, a.Error)
 	}
