@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"sync/atomic"
 )
 
 // Entry is a tool as one view shows it. It is immutable.
@@ -10,6 +11,7 @@ type Entry struct {
 	callable string // callable name, or the qualified MCP path
 	file     string // the virtual file that declares it
 	node     *mcpTool
+	handle   atomic.Pointer[json.RawMessage] // of Handle, once somebody asked: every cell that names the tool asks
 }
 
 // ID returns source:owner:name, unique in the catalog. Guests of the callable API never see it.
@@ -94,8 +96,18 @@ func (e *Entry) compact() metadata {
 const maxMCPDescription = 512
 
 // Handle returns the metadata of a callable handle: {callableName, toolName, source, label, description, input,
-// output?}. There is no id in it. MCP handles carry apiPath, the file to read, instead of hints.
+// output?}. There is no id in it. MCP handles carry apiPath, the file to read, instead of hints. The caller must not
+// change it.
 func (e *Entry) Handle() json.RawMessage {
+	if made := e.handle.Load(); made != nil {
+		return *made
+	}
+	made := e.makeHandle()
+	e.handle.Store(&made)
+	return made
+}
+
+func (e *Entry) makeHandle() json.RawMessage {
 	t := &e.rec.tool
 	m := metadata{
 		CallableName: e.callable, ToolName: t.Name, Source: e.rec.sourceLabel(), Label: t.Label, Description: t.Description,
