@@ -164,11 +164,12 @@ type Host interface {
 
 // Instance is one instance with its store.
 type Instance struct {
-	c      *C.codemode_instance
-	handle cgo.Handle
-	host   Host
-	slots  [guestabi.MaxSlots]guestabi.Slot
-	fail   C.codemode_failure
+	c         *C.codemode_instance
+	handle    cgo.Handle
+	host      Host
+	maxMemory int64 // how far linear memory may grow
+	slots     [guestabi.MaxSlots]guestabi.Slot
+	fail      C.codemode_failure
 }
 
 var live atomic.Int64
@@ -178,7 +179,7 @@ func Live() int64 { return live.Load() }
 
 // New makes an instance whose linear memory may grow to maxMemory bytes.
 func (p *Prepared) New(maxMemory int64) (*Instance, error) {
-	i := &Instance{}
+	i := &Instance{maxMemory: maxMemory}
 	i.handle = cgo.NewHandle(i)
 	i.c = C.codemode_instantiate((*C.wasm_engine_t)(pointer(p.engine)), p.pre, C.uintptr_t(i.handle), C.int64_t(maxMemory),
 		p.names, C.size_t(p.exports), &i.fail)
@@ -219,7 +220,12 @@ func (i *Instance) GrowMemory(pages uint64) error {
 }
 
 // LimitMemory sets how far linear memory may grow from now on, in bytes.
-func (i *Instance) LimitMemory(maxMemory int64) { C.codemode_limit_memory(i.c, C.int64_t(maxMemory)) }
+func (i *Instance) LimitMemory(maxMemory int64) {
+	if i.maxMemory != maxMemory {
+		i.maxMemory = maxMemory
+		C.codemode_limit_memory(i.c, C.int64_t(maxMemory))
+	}
+}
 
 // SetFuel gives the instance this much fuel.
 func (i *Instance) SetFuel(fuel uint64) { C.codemode_set_fuel(i.c, C.uint64_t(fuel)) }
