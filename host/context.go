@@ -31,7 +31,10 @@ func (c *callContext) Done() <-chan struct{} {
 
 // Err is context.Context's.
 func (c *callContext) Err() error {
-	if c.isEnded() {
+	c.mu.Lock()
+	ended := c.ended
+	c.mu.Unlock()
+	if ended {
 		return context.Canceled
 	}
 	return c.current().Err()
@@ -39,12 +42,6 @@ func (c *callContext) Err() error {
 
 // Value is context.Context's.
 func (c *callContext) Value(key any) any { return c.current().Value(key) }
-
-func (c *callContext) isEnded() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended
-}
 
 func (c *callContext) current() context.Context {
 	c.mu.Lock()

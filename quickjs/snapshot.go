@@ -327,7 +327,7 @@ var (
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2<<30))
 )
 
-// pack appends a packed delta to out, which is empty.
+// pack packs a delta, into out where it fits; out is empty.
 func pack(codec Codec, out, delta []byte) []byte {
 	switch codec {
 	case CodecS2:
