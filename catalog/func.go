@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	fastjson "github.com/segmentio/encoding/json"
 
 	"codemode/internal/jsontext"
 )
@@ -50,7 +51,7 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 	}
 	t.Run = func(ctx context.Context, call *Call) (*Result, error) {
 		var arg In
-		if err := json.Unmarshal(call.Input, &arg); err != nil {
+		if err := decode(call.Input, &arg); err != nil {
 			return nil, &Error{Code: CodeInputContract, Message: fmt.Sprintf("The argument of %q cannot be read: %v.", name, err), Err: err}
 		}
 		out, err := fn(ctx, arg)
@@ -64,4 +65,18 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 		return &Result{Value: value}, nil
 	}
 	return t
+}
+
+// fastInputBytes is how long an input may be for the fast decoder, which recurses as deep as brackets nest: so many of
+// them cannot use up the stack, which would end the process.
+const fastInputBytes = 64 << 10
+
+// decode reads what encoding/json reads, which also has the last word on what cannot be read.
+func decode[T any](input json.RawMessage, to *T) error {
+	if len(input) <= fastInputBytes && fastjson.Unmarshal(input, to) == nil {
+		return nil
+	}
+	var fresh T
+	*to = fresh
+	return json.Unmarshal(input, to)
 }

@@ -43,7 +43,7 @@ func (e *Entry) Run(ctx context.Context, call *Call) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	result, err := e.protected(withCall(ctx, call), call)
+	result, err := e.protected(&callContext{ctx, call}, call)
 	if err != nil {
 		return nil, e.failure(err)
 	}
@@ -127,8 +127,18 @@ func (e *Entry) failure(err error) error {
 
 type callKey struct{}
 
-func withCall(ctx context.Context, call *Call) context.Context {
-	return context.WithValue(ctx, callKey{}, call)
+// callContext is the context in which a tool runs.
+type callContext struct {
+	context.Context
+	call *Call
+}
+
+// Value is context.Context's.
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c.call
+	}
+	return c.Context.Value(key)
 }
 
 // CallFrom returns the call that ctx belongs to, or nil outside a tool. Tools made by [Func] reach approval and

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"codemode/catalog"
@@ -12,15 +13,25 @@ import (
 // The cell is the bridge of its VM: what the guest asks is written down here and dispatched when the step is over, so
 // that a whole batch can be refused before any of it runs.
 
-// ask adds a request to the step's frontier.
-func (c *cell) ask(r *request) error {
-	if r.id == 0 || c.find(r.id) != nil {
-		return fmt.Errorf("%w: request id %d is in use", guestabi.ErrGuest, r.id)
+// ask adds a request to the step's frontier, to be filled in.
+func (c *cell) ask(id uint32, method string) (*request, error) {
+	// A guest counts up; only where it does not somebody has to look.
+	if id <= c.lastAsked && (id == 0 || c.find(id) != nil) {
+		return nil, fmt.Errorf("%w: request id %d is in use", guestabi.ErrGuest, id)
 	}
-	r.number = c.numbers.next(r.method)
+	c.lastAsked = max(c.lastAsked, id)
+	if len(c.spare) == 0 { // few at first, as a suspended cell keeps them
+		c.spare = make([]request, min(maxSpare, len(c.frontier)+1))
+	}
+	r := &c.spare[0]
+	c.spare = c.spare[1:]
+	r.id, r.method, r.number = id, method, c.numbers.next(method)
 	c.frontier = append(c.frontier, r)
-	return nil
+	return r, nil
 }
+
+// maxSpare is how many requests are made in one piece, where a step asks for many.
+const maxSpare = 16
 
 // find gives the request with an id that has no answer yet.
 func (c *cell) find(id uint32) *request {
@@ -54,22 +65,38 @@ func (c *cell) Call(call guestabi.Call) error {
 	case call.Shape == guestabi.Envelope:
 		method = methodCall
 	}
-	return c.ask(&request{id: call.ID, method: method, tool: call.Tool, binding: call.Binding, shape: call.Shape, input: call.Input, site: call.Site})
+	r, err := c.ask(call.ID, method)
+	if err == nil {
+		r.tool, r.binding, r.shape, r.input, r.site = call.Tool, call.Binding, call.Shape, call.Input, call.Site
+	}
+	return err
 }
 
 // Search is guestabi.Bridge's.
 func (c *cell) Search(id uint32, query string, limit uint32, surface guestabi.Surface) error {
-	return c.ask(&request{id: id, method: methodSearch, query: query, limit: limit, surface: surface})
+	r, err := c.ask(id, methodSearch)
+	if err == nil {
+		r.query, r.limit, r.surface = query, limit, surface
+	}
+	return err
 }
 
 // Describe is guestabi.Bridge's.
 func (c *cell) Describe(id uint32, binding guestabi.Binding, tool string) error {
-	return c.ask(&request{id: id, method: methodDescribe, tool: tool, binding: binding})
+	r, err := c.ask(id, methodDescribe)
+	if err == nil {
+		r.tool, r.binding = tool, binding
+	}
+	return err
 }
 
 // Timer is guestabi.Bridge's.
 func (c *cell) Timer(id, milliseconds uint32) error {
-	return c.ask(&request{id: id, method: methodSleep, milliseconds: milliseconds})
+	r, err := c.ask(id, methodSleep)
+	if err == nil {
+		r.milliseconds = milliseconds
+	}
+	return err
 }
 
 // Yield is guestabi.Bridge's.
@@ -81,29 +108,45 @@ func (c *cell) Yield(id uint32, reason *string) error {
 	if err != nil {
 		return err
 	}
-	return c.ask(&request{id: id, method: methodYield, input: reply})
+	r, err := c.ask(id, methodYield)
+	if err == nil {
+		r.input = reply
+	}
+	return err
 }
 
 // Save is guestabi.Bridge's.
 func (c *cell) Save(id uint32, value json.RawMessage) error {
-	return c.ask(&request{id: id, method: methodSave, input: value})
+	r, err := c.ask(id, methodSave)
+	if err == nil {
+		r.input = value
+	}
+	return err
 }
 
 // Load is guestabi.Bridge's.
 func (c *cell) Load(id uint32, reference string) error {
-	return c.ask(&request{id: id, method: methodLoad, query: reference})
+	r, err := c.ask(id, methodLoad)
+	if err == nil {
+		r.query = reference
+	}
+	return err
 }
 
 // Drop is guestabi.Bridge's.
 func (c *cell) Drop(id uint32, reference string) error {
-	return c.ask(&request{id: id, method: methodDelete, query: reference})
+	r, err := c.ask(id, methodDelete)
+	if err == nil {
+		r.query = reference
+	}
+	return err
 }
 
 // Cancel is guestabi.Bridge's: the guest gives a request up.
 func (c *cell) Cancel(id uint32) error {
 	for i, r := range c.frontier {
 		if r.id == id {
-			c.frontier = append(c.frontier[:i], c.frontier[i+1:]...)
+			c.frontier = slices.Delete(c.frontier, i, i+1)
 			return nil
 		}
 	}

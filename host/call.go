@@ -28,11 +28,16 @@ func (c *cell) runCall(r *request) {
 	}
 	started := time.Now()
 	ctx, observed := c.host.observe.call(&r.ctx)
-	call := &NestedCall{RunID: c.id, Scope: c.scope, ID: c.id + ":" + strconv.Itoa(r.order), Input: r.input}
+	var under struct { // in one piece, as every call needs both
+		nested NestedCall
+		call   catalog.Call
+	}
+	call := &under.nested
+	*call = NestedCall{RunID: c.id, Scope: c.scope, ID: c.id + ":" + strconv.Itoa(r.order), Input: r.input}
 	if o := &c.host.options; len(o.Hooks) > 0 || o.Trajectory != nil || o.Approve != nil { // who may look at it
 		call.Location = c.location(r.site)
 	}
-	value, ran, err := c.call(ctx, r, call)
+	value, ran, err := c.call(ctx, r, call, &under.call)
 	if call.Entry != nil {
 		took := time.Since(started)
 		call.Entry.Took(took)
@@ -71,7 +76,7 @@ func (c *cell) runCall(r *request) {
 }
 
 // call finds the tool, lets the hooks see it, checks its contracts, and runs it. ran says whether the tool was started.
-func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value json.RawMessage, ran bool, err error) {
+func (c *cell) call(ctx context.Context, r *request, call *NestedCall, run *catalog.Call) (value json.RawMessage, ran bool, err error) {
 	entry, input, local, err := c.target(r)
 	if err != nil || local != nil {
 		return local, false, err
@@ -106,10 +111,11 @@ func (c *cell) call(ctx context.Context, r *request, call *NestedCall) (value js
 	if err := entry.CompileOutput(); err != nil {
 		return nil, false, err
 	}
-	result, err := entry.Run(ctx, &catalog.Call{
+	*run = catalog.Call{
 		ID: call.ID, ParentID: c.parentID, Session: c.scope.Session, AgentRun: c.scope.AgentRun, Tool: entry, Input: call.Input,
 		AwaitApproval: c.approval(ctx, call),
-	})
+	}
+	result, err := entry.Run(ctx, run)
 	if err != nil {
 		if entry.Untrusted() { // what a server says of a failure is its text too
 			c.untrusted.Store(true)

@@ -44,6 +44,8 @@ type cell struct {
 	rejected   uint32            // promises that were rejected with nobody to handle it, after the last step
 	output     *limits.Output
 	frontier   []*request // what the cell asked in this step
+	spare      []request  // to be used for the next
+	lastAsked  uint32     // the highest id of any request
 	broken     error      // what the cell asked and must not: it ends when the step ends
 	done       bool       // the main promise is fulfilled
 	value      json.RawMessage
@@ -212,8 +214,7 @@ func (c *cell) endOf(deadline time.Time) time.Time {
 // takeReply takes the oldest answer. The caller holds mu.
 func (c *cell) takeReply() *request {
 	r := c.replies[0]
-	c.replies[0] = nil
-	c.replies = c.replies[1:]
+	c.replies = slices.Delete(c.replies, 0, 1) // moves the others, so that the room is used again
 	c.inbox -= int64(len(r.reply))
 	c.unlist(r)
 	return r
@@ -221,11 +222,8 @@ func (c *cell) takeReply() *request {
 
 // unlist takes a request out of pending. The caller holds mu.
 func (c *cell) unlist(r *request) {
-	for i, p := range c.pending {
-		if p == r {
-			c.pending = append(c.pending[:i], c.pending[i+1:]...)
-			return
-		}
+	if i := slices.Index(c.pending, r); i >= 0 {
+		c.pending = slices.Delete(c.pending, i, i+1)
 	}
 }
 

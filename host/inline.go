@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -107,8 +108,7 @@ func (c *cell) nextInline() *request {
 	defer c.mu.Unlock()
 	for len(c.inline.calls) > 0 && c.ending == nil {
 		q := c.inline.calls[0]
-		c.inline.calls[0] = nil
-		c.inline.calls = c.inline.calls[1:]
+		c.inline.calls = slices.Delete(c.inline.calls, 0, 1)
 		if !q.settled {
 			c.inline.in = q
 			q.began = true

@@ -218,6 +218,7 @@ func (h *Host) adopt(s *state, snapshot []byte, expires time.Time) (*cell, error
 			settled: p.Settled, ok: p.OK, reply: p.Reply,
 		}
 		c.pending = append(c.pending, r)
+		c.lastAsked = max(c.lastAsked, r.id)
 		if p.Settled && p.ReplyOrder > 0 && p.ReplyOrder <= len(replies) {
 			replies[p.ReplyOrder-1] = r
 			c.inbox += int64(len(p.Reply))

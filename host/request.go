@@ -176,7 +176,7 @@ func (c *cell) admit() *Result {
 func (c *cell) fill() {
 	for len(c.queue) > 0 && c.running < int(c.limits.MaxPendingToolCalls) && c.ending == nil {
 		r := c.queue[0]
-		c.queue = c.queue[1:]
+		c.queue = slices.Delete(c.queue, 0, 1)
 		c.start(r)
 	}
 }
@@ -371,21 +371,15 @@ func (c *cell) nudge() {
 // giveUp drops a request that the cell does not want any more. The caller holds mu.
 func (c *cell) giveUp(r *request) {
 	r.stop()
-	for i, q := range c.queue {
-		if q == r {
-			c.queue = append(c.queue[:i], c.queue[i+1:]...)
-			break
-		}
+	if i := slices.Index(c.queue, r); i >= 0 {
+		c.queue = slices.Delete(c.queue, i, i+1)
 	}
 	if r.started && !r.settled {
 		c.running--
 	}
-	for i, q := range c.replies {
-		if q == r {
-			c.replies = append(c.replies[:i], c.replies[i+1:]...)
-			c.inbox -= int64(len(r.reply))
-			break
-		}
+	if i := slices.Index(c.replies, r); i >= 0 {
+		c.replies = slices.Delete(c.replies, i, i+1)
+		c.inbox -= int64(len(r.reply))
 	}
 	r.settled = true
 	c.unlist(r)
