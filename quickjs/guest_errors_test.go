@@ -166,6 +166,25 @@ func TestToolErrorsCarryWhatTheHostSays(t *testing.T) {
 	}
 }
 
+// What Promise.all and its like do is seen by a cell that watches the parts they are made of.
+func TestPromiseCombinatorsAsTheyAreWatched(t *testing.T) {
+	for _, test := range []struct{ body, want string }{
+		{`return [await Promise.all([1, Promise.resolve(2), {then(f) { f(3) }}]), await Promise.allSettled([1, Promise.reject(2)]).then((l) => l.map((x) => x.value ?? x.reason)), await Promise.any([Promise.reject(1), 2]), await Promise.race([3, 4])]`, `fulfilled [[1,2,3],[1,2],2,3]`},
+		{`let n = 0; const then = Promise.prototype.then; Promise.prototype.then = function (...a) { n++; return then.apply(this, a) }; await Promise.all([1, 2]); Promise.prototype.then = then; return n`, `fulfilled 2`},
+		{`let n = 0; const p = Promise.resolve(1); Object.defineProperty(p, "constructor", {get() { n++; return Promise }}); await Promise.all([p]); return n`, `fulfilled 2`},
+		{`let made = 0; class P extends Promise { constructor(f) { super(f); made++ } } const p = P.resolve(1); made = 0; Promise.resolve = (x) => x; await Promise.all([p]); return made`, `fulfilled 1`},
+		{`class P extends Promise {} const all = P.all([1, Promise.resolve(2)]); return [all instanceof P, await all]`, `fulfilled [true,[1,2]]`},
+		{`const p = Promise.reject(1); await Promise.allSettled([p]); return (await Promise.any([p]).catch((e) => e.errors))`, `fulfilled [1]`},
+		{`function C(f) { f(() => { throw new Error("resolve") }, () => {}) } C.resolve = (x) => Promise.resolve(x); Promise.all.call(C, [1]); await null; await null; await null; return 1`, `fulfilled 1 rejections=1`},
+		{`const order = []; await Promise.all([Promise.all([1]).then(() => order.push("all")), Promise.resolve().then(() => order.push(1)).then(() => order.push(2)).then(() => order.push(3))]); return order`, `fulfilled [1,"all",2,3]`},
+	} {
+		out, err := newVM(t, &recorder{}, Options{Deadline: time.Now().Add(5 * time.Second)}).Run(test.body)
+		if err != nil || show(out) != test.want {
+			t.Errorf("%s\n got %s %v\nwant %s", test.body, show(out), err, test.want)
+		}
+	}
+}
+
 func TestRejectionsKeepTheirOrder(t *testing.T) {
 	vm := newVM(t, &recorder{}, Options{})
 	out, err := vm.Run(`

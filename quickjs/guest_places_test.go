@@ -309,6 +309,41 @@ func frames(stack string) string {
 	return strings.TrimSuffix(frame.ReplaceAllString(stack, "$1$2 | "), " | ")
 }
 
+// Calls from the same place share the text of their stack, and nothing else.
+func TestSitesOfManyCalls(t *testing.T) {
+	const body = `const f = () => echo({}); const errors = [];
+const failed = (call) => call.catch((e) => errors.push(e));
+const first = Array.from({length: 20}, () => failed(f()));
+await Promise.all([...first,
+  failed(f()), failed(echo({}))]);
+errors[0].mark = 1;
+return [new Set(errors).size, "mark" in errors[1], errors.map((e) => e.stack.match(/cell:\d+:\d+/g).join(" "))]`
+	r := &recorder{}
+	vm := newVM(t, r, Options{})
+	out, err := vm.Run(body)
+	for _, c := range r.calls {
+		if err == nil {
+			out, err = vm.Settle(c.ID, false, []byte(`{"message":"no"}`))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacks := strings.Repeat(`"cell:1:17 cell:3:53 cell:3:21",`, 20) + `"cell:1:17 cell:5:10","cell:5:23"`
+	if want := "fulfilled [22,false,[" + stacks + "]]"; show(out) != want {
+		t.Errorf("got  %s\nwant %s", show(out), want)
+	}
+	for i, c := range r.calls {
+		want := guestabi.Site{Line: 1, Column: 17}
+		if i == 21 {
+			want = guestabi.Site{Line: 5, Column: 23}
+		}
+		if c.Site != want {
+			t.Errorf("call %d is from %+v, want %+v", i, c.Site, want)
+		}
+	}
+}
+
 func TestSitesOfCalls(t *testing.T) {
 	for _, test := range []struct {
 		body         string

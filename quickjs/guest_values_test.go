@@ -68,6 +68,13 @@ func TestValues(t *testing.T) {
 		{`new (class P { #s = 1; x = 2; get y() { return 3 } static z = 4 })`, `{"x":2}`, ``},
 		{`Object.create({inherited: 1}, {own: {value: 1, enumerable: true}, hidden: {value: 2}})`, `{"own":1}`, ``},
 		{`({get a() { return [1] }})`, `{"a":[1]}`, ``},
+		{`(() => { const o = {a: 1, b: "x", c: null, d: true, e: 0.5, f: undefined}; delete o.a; o.g = 2; return o })()`, `{"b":"x","c":null,"d":true,"e":0.5,"g":2}`, ``},
+		{`Object.defineProperties({a: 1}, {hidden: {value: 2}, shown: {value: 3, enumerable: true}})`, `{"a":1,"shown":3}`, ``},
+		{`({b: 1, 10: 2, 9: 3, "01": 4, [Symbol()]: 5})`, `{"9":3,"10":2,"b":1,"01":4}`, ``},
+		{`({"naïve": 1, "k\"ey": "a\nb", "\u{1f600}": 2})`, `{"naïve":1,"k\"ey":"a\nb","😀":2}`, ``},
+		{`({a: "x".repeat(3) + "é", b: "long".repeat(40).slice(3, 9), c: ["x", {d: 1}]})`, `{"a":"xxxé","b":"glongl","c":["x",{"d":1}]}`, ``},
+		{`(() => { Object.prototype.toJSON = function () { return [this.a] }; try { return [{a: 1}].map((o) => o.toJSON()) } finally { delete Object.prototype.toJSON } })()`, `[[1]]`, ``},
+		{`JSON.parse('{"a":1,"b":[1,"x",[]],"a":2,"10":3,"9":4,"":5,"k\\u0041":6,"é":7}')`, `{"9":4,"10":3,"a":2,"b":[1,"x",[]],"":5,"kA":6,"é":7}`, ``},
 		{`new Proxy([1, 2], {})`, `[1,2]`, ``},
 		{`new Proxy({a: 1}, {get: () => 5})`, `{"a":5}`, ``},
 		{`new Proxy(new Proxy([1], {}), {})`, `[1]`, ``},
@@ -78,58 +85,60 @@ func TestValues(t *testing.T) {
 		{`new URL("http://h")`, `"http://h/"`, ``},
 		{`(function () { return arguments })(1, 2)`, `{"0":1,"1":2}`, ``},
 	} {
-		r := &recorder{}
-		vm := newVM(t, r, Options{})
-		out, err := vm.Run(`const made = () => (` + test.value + `);
-			const emitted = [json(made()), text(made())];
-			let refusal; echo(made()).catch((e) => refusal = "` + refused + `" + e.message);
-			await tools.search("the value"); return {value: made(), refusal, emitted: emitted.every((e) => e === undefined)}`)
-		if err != nil || out.State != guestabi.Pending {
-			t.Errorf("%s: %s %v", test.value, show(out), err)
-			continue
-		}
-		id := uint32(len(r.calls) + 1)
-		if out, err = vm.Settle(id, true, []byte("null")); err != nil || out.State != guestabi.Fulfilled {
-			t.Errorf("%s: %s %v", test.value, show(out), err)
-			continue
-		}
-		var got struct {
-			Value   json.RawMessage
-			Refusal string
-			Emitted bool
-		}
-		json.Unmarshal(out.Payload, &got)
-		returned := string(got.Value)
-		if returned == "" {
-			returned = "null" // a field that JSON leaves out
-		}
-		if returned != test.returned {
-			t.Errorf("return %s\n got %s\nwant %s", test.value, returned, test.returned)
-		}
-		if !got.Emitted {
-			t.Errorf("%s: json or text returned something", test.value)
-		}
-		if len(r.output) != 2 || r.output[0] != "json "+test.returned {
-			t.Errorf("json(%s)\n got %s\nwant %s", test.value, r.output, test.returned)
-		}
-		var quoted string
-		if json.Unmarshal([]byte(test.returned), &quoted) != nil || strings.HasPrefix(test.value, "10n") || !strings.HasPrefix(test.value, `"`) {
-			quoted = test.returned // text() writes a string as it is, and of all else the JSON
-		}
-		if len(r.output) == 2 && r.output[1] != "text "+quoted {
-			t.Errorf("text(%s)\n got %s\nwant %s", test.value, r.output[1], quoted)
-		}
-		want := test.input
-		if want == "" {
-			want = test.returned
-		}
-		input := got.Refusal
-		if len(r.calls) == 1 {
-			input = string(r.calls[0].Input)
-		}
-		if input != want && !(strings.HasPrefix(want, refused) && strings.HasPrefix(input, refused) && strings.Contains(input, want[len(refused):])) {
-			t.Errorf("echo(%s)\n got %s\nwant %s", test.value, input, want)
-		}
+		t.Run("", func(t *testing.T) {
+			r := &recorder{}
+			vm := newVM(t, r, Options{})
+			out, err := vm.Run(`const made = () => (` + test.value + `);
+				const emitted = [json(made()), text(made())];
+				let refusal; echo(made()).catch((e) => refusal = "` + refused + `" + e.message);
+				await tools.search("the value"); return {value: made(), refusal, emitted: emitted.every((e) => e === undefined)}`)
+			if err != nil || out.State != guestabi.Pending {
+				t.Errorf("%s: %s %v", test.value, show(out), err)
+				return
+			}
+			id := uint32(len(r.calls) + 1)
+			if out, err = vm.Settle(id, true, []byte("null")); err != nil || out.State != guestabi.Fulfilled {
+				t.Errorf("%s: %s %v", test.value, show(out), err)
+				return
+			}
+			var got struct {
+				Value   json.RawMessage
+				Refusal string
+				Emitted bool
+			}
+			json.Unmarshal(out.Payload, &got)
+			returned := string(got.Value)
+			if returned == "" {
+				returned = "null" // a field that JSON leaves out
+			}
+			if returned != test.returned {
+				t.Errorf("return %s\n got %s\nwant %s", test.value, returned, test.returned)
+			}
+			if !got.Emitted {
+				t.Errorf("%s: json or text returned something", test.value)
+			}
+			if len(r.output) != 2 || r.output[0] != "json "+test.returned {
+				t.Errorf("json(%s)\n got %s\nwant %s", test.value, r.output, test.returned)
+			}
+			var quoted string
+			if json.Unmarshal([]byte(test.returned), &quoted) != nil || strings.HasPrefix(test.value, "10n") || !strings.HasPrefix(test.value, `"`) {
+				quoted = test.returned // text() writes a string as it is, and of all else the JSON
+			}
+			if len(r.output) == 2 && r.output[1] != "text "+quoted {
+				t.Errorf("text(%s)\n got %s\nwant %s", test.value, r.output[1], quoted)
+			}
+			want := test.input
+			if want == "" {
+				want = test.returned
+			}
+			input := got.Refusal
+			if len(r.calls) == 1 {
+				input = string(r.calls[0].Input)
+			}
+			if input != want && !(strings.HasPrefix(want, refused) && strings.HasPrefix(input, refused) && strings.Contains(input, want[len(refused):])) {
+				t.Errorf("echo(%s)\n got %s\nwant %s", test.value, input, want)
+			}
+		})
 	}
 }
 

@@ -98,7 +98,12 @@ void buffer_put(buffer *b, const char *text, size_t len) {
     /* Twice as much while that is little, so that few bytes are moved; then a quarter more, so that little is unused. */
     size_t cap = b->cap ? b->cap * 2 : 256;
     if (cap > 64 << 10 || cap < b->len + len) cap = b->len + len + (b->len + len) / 4;
-    b->ptr = memory_realloc(NULL, b->ptr, cap);
+    if (b->ptr == b->room) {
+      char *moved = memory_malloc(NULL, cap);
+      b->ptr = b->len ? memcpy(moved, b->ptr, b->len) : moved;
+    } else {
+      b->ptr = memory_realloc(NULL, b->ptr, cap);
+    }
     b->cap = cap;
   }
   copy(b->ptr + b->len, text, len);
@@ -108,6 +113,6 @@ void buffer_put(buffer *b, const char *text, size_t len) {
 void buffer_puts(buffer *b, const char *text) { buffer_put(b, text, strlen(text)); }
 
 void buffer_free(buffer *b) {
-  memory_free(NULL, b->ptr);
+  if (b->ptr != b->room) memory_free(NULL, b->ptr);
   *b = (buffer){0};
 }

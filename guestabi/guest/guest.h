@@ -24,7 +24,9 @@ _Noreturn void out_of_memory(void);
 /* Frees what malloc or the host's cabi_realloc gave, and leaves no trace of it. */
 void release_memory(void *ptr);
 
-typedef struct { char *ptr; size_t len, cap, limit; bool full; } buffer;
+/* Where room is given, the text is there as long as it fits: what most texts are short of needs no allocation then. */
+typedef struct { char *ptr; size_t len, cap, limit; bool full; const char *room; } buffer;
+#define BUFFER_ON(space) ((buffer){.ptr = (space), .cap = sizeof(space), .room = (space)})
 void buffer_put(buffer *b, const char *text, size_t len);
 void buffer_puts(buffer *b, const char *text);
 void buffer_free(buffer *b);

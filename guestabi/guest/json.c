@@ -40,6 +40,7 @@ typedef struct {
   enum json_mode mode;
   void **path; /* the objects between the root and here */
   size_t depth, cap;
+  void *room[16]; /* path, as long as it fits */
 } writer;
 
 static JSAtom atom_to_json;
@@ -249,6 +250,29 @@ static int write_error_tail(writer *w, JSValueConst v, bool first) {
   return r;
 }
 
+/* Of an engine with the edits of quickjs/build/objects.go. */
+__attribute__((weak)) int JS_FlatFields(JSContext *ctx, JSValueConst obj);
+__attribute__((weak)) bool JS_FlatField(JSContext *ctx, JSValueConst obj, int i, const char **name, size_t *len, JSValueConst *value);
+
+/* An object whose fields are all primitive data, read where it lies: nothing here runs code of the cell. */
+static int write_flat(writer *w, JSValueConst v, int fields) {
+  bool first = true;
+  put(w, "{");
+  for (int i = 0; i < fields && !w->out->full; i++) {
+    const char *name;
+    size_t len;
+    JSValueConst value;
+    if (!JS_FlatField(ctx, v, i, &name, &len, &value) || JS_IsUndefined(value)) continue;
+    if (!first) put(w, ",");
+    first = false;
+    json_write_string(w->out, name, len);
+    put(w, ":");
+    if (write_value(w, value, false) < 0) return -1;
+  }
+  put(w, "}");
+  return 0;
+}
+
 /* The names are taken before the first value is read. What the cell's code does to the object meanwhile can only make a
    name's value undefined. */
 static int write_object(writer *w, JSValueConst v, enum kind kind) {
@@ -409,8 +433,10 @@ static int write_plain(writer *w, JSValueConst v) {
   case KIND_BUFFER:
   case KIND_SHARED_BUFFER: return write_bytes(w, v);
   case KIND_REGEXP: return write_regexp(w, v);
-  default: return write_object(w, v, kind);
+  default: break;
   }
+  int fields = JS_FlatFields && kind == KIND_PLAIN ? JS_FlatFields(ctx, v) : -1;
+  return fields < 0 ? write_object(w, v, kind) : write_flat(w, v, fields);
 }
 
 static int write_nested(writer *w, JSValueConst v) {
@@ -435,9 +461,11 @@ static int write_nested(writer *w, JSValueConst v) {
     return 0;
   }
   if (w->depth == w->cap) {
-    w->cap = w->cap ? w->cap * 2 : 16;
-    w->path = realloc(w->path, w->cap * sizeof *w->path);
-    if (!w->path) out_of_memory();
+    void **longer = realloc(w->path == w->room ? NULL : w->path, w->cap * 2 * sizeof *w->path);
+    if (!longer) out_of_memory();
+    if (w->path == w->room) memcpy(longer, w->room, sizeof w->room);
+    w->path = longer;
+    w->cap *= 2;
   }
   w->path[w->depth++] = self;
   int r = write_plain(w, v);
@@ -519,8 +547,9 @@ static int write_value(writer *w, JSValueConst v, bool in_array) {
 }
 
 int json_write(buffer *b, JSValueConst v, enum json_mode mode) {
-  writer w = {.out = b, .mode = mode};
+  writer w;
+  w.out = b, w.mode = mode, w.path = w.room, w.depth = 0, w.cap = sizeof w.room / sizeof *w.room;
   int r = write_value(&w, v, true);
-  free(w.path);
+  if (w.path != w.room) free(w.path);
   return r;
 }

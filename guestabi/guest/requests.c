@@ -14,13 +14,13 @@ typedef struct {
   uint32_t interval; /* milliseconds after which it is asked again; 0 for once */
   JSValue resolve; /* the promise; the callback of a timer; of an engine that settles no promise its resolve function */
   JSValue reject;  /* that engine's reject function */
-  JSValue error;   /* made at the call, so that a failure names the line that asked */
+  JSValue error;   /* made at the call, for its stack, so that a failure names the line that asked */
   JSValue convert; /* makes the promise's value of the answer, where it is a function */
   JSValue deaf;    /* ends the listening to a call's signal, where it is a function */
 } request;
 
-static request *pending;
-static size_t pending_len, pending_cap;
+static request *pending; /* in the order of asking; those that are answered mostly go from the front */
+static size_t pending_first, pending_len, pending_cap; /* len is where they end */
 static uint32_t last_id, limit;
 static JSValue signal_of = JS_UNDEFINED, listen = JS_UNDEFINED;
 
@@ -33,6 +33,11 @@ void requests_limit(uint32_t bytes) { limit = bytes; }
 
 /* The pointer is good until the next add or take. */
 static request *add(void) {
+  if (pending_len == pending_cap && pending_first) {
+    memmove(pending, pending + pending_first, (pending_len - pending_first) * sizeof *pending);
+    pending_len -= pending_first;
+    pending_first = 0;
+  }
   if (pending_len == pending_cap) {
     pending_cap = pending_cap ? pending_cap * 2 : 32;
     pending = realloc(pending, pending_cap * sizeof *pending);
@@ -45,19 +50,22 @@ static request *add(void) {
 }
 
 static request *find(uint32_t id) {
-  for (size_t i = 0; i < pending_len; i++)
+  for (size_t i = pending_first; i < pending_len; i++)
     if (pending[i].id == id) return &pending[i];
   return NULL;
 }
 
-void requests_reset(void) { last_id = 0; }
-
 static bool take(uint32_t id, request *out) {
-  for (size_t i = 0; i < pending_len; i++) {
+  for (size_t i = pending_first; i < pending_len; i++) {
     if (pending[i].id != id) continue;
     *out = pending[i];
-    memmove(&pending[i], &pending[i + 1], (pending_len - i - 1) * sizeof *pending);
-    pending_len--;
+    if (i == pending_first) {
+      pending[pending_first++] = (request){0}; /* what is dead must not cost bytes in a snapshot */
+    } else {
+      memmove(&pending[i], &pending[i + 1], (pending_len - i - 1) * sizeof *pending);
+      pending_len--;
+    }
+    if (pending_first == pending_len) pending_first = pending_len = 0;
     return true;
   }
   return false;
@@ -71,23 +79,45 @@ static void release(request *r) {
   JS_FreeValue(ctx, r->deaf);
 }
 
-/* Making an error with its stack is the dearest part of a call. So only the first calls of a step get one; a batch that
-   is larger is made by a loop, and its other calls are taken to come from the same place. Their errors, where they fail,
-   get the stack of the await. */
+/* Making an error with its stack is the dearest part of a call. So calls from the same place share one. Where they come
+   from many, or the engine cannot tell, only the first calls of a step get theirs; the others are taken to come from the
+   last of these places, and their errors, where they fail, get the stack of the await. */
 enum { MAX_SITES = 16 };
-static uint32_t sites, last_line, last_column;
+static uint32_t sites;
+static struct {
+  uint64_t key;
+  uint32_t line, column;
+  JSValue error;
+} last = {.error = JS_UNDEFINED};
+
+/* Of an engine with the edits of quickjs/build/stacks.go. */
+__attribute__((weak)) uint64_t JS_StackKey(JSContext *ctx);
+__attribute__((weak)) void JS_CopyErrorStack(JSContext *ctx, JSValueConst to, JSValueConst from);
 
 void requests_step(void) { sites = 0; }
 
+void requests_reset(void) {
+  last_id = 0;
+  JS_FreeValue(ctx, last.error);
+  last.error = JS_UNDEFINED;
+  last.key = last.line = last.column = 0;
+}
+
 static JSValue site(uint32_t *line, uint32_t *column) {
-  if (sites >= MAX_SITES) {
-    *line = last_line, *column = last_column;
-    return JS_UNDEFINED;
+  uint64_t key = JS_StackKey ? JS_StackKey(ctx) : 0;
+  bool same = JS_StackKey && key == last.key && !JS_IsUndefined(last.error);
+  JSValue error = same ? JS_DupValue(ctx, last.error) : JS_UNDEFINED;
+  if (!same && sites < MAX_SITES) {
+    sites++;
+    error = JS_NewError(ctx);
+    error_site(error, &last.line, &last.column);
+    if (JS_StackKey) {
+      JS_FreeValue(ctx, last.error);
+      last.key = key;
+      last.error = JS_DupValue(ctx, error);
+    }
   }
-  sites++;
-  JSValue error = JS_NewError(ctx);
-  error_site(error, line, column);
-  last_line = *line, last_column = *column;
+  *line = last.line, *column = last.column;
   return error;
 }
 
@@ -212,7 +242,8 @@ JSValue requests_call(const char *tool, size_t tool_len, uint32_t binding, uint3
     if (JS_IsException(signal)) return rejected();
     if (!JS_IsUndefined(signal) && argc > 1) argc = 1;
   }
-  buffer input = {0};
+  char room[512];
+  buffer input = BUFFER_ON(room);
   if (write_input(&input, binding, argc, argv) < 0) {
     buffer_free(&input);
     JS_FreeValue(ctx, signal);
@@ -241,7 +272,8 @@ JSValue requests_describe(const char *tool, size_t len, uint32_t binding) {
 
 /* host.call(reference, input, shape, options) */
 static JSValue host_call(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
-  buffer name = {0};
+  char room[128];
+  buffer name = BUFFER_ON(room);
   int32_t shape = 0;
   if (text_put(&name, argv[0]) < 0) return rejected();
   JS_ToInt32(ctx, &shape, argv[2]);
@@ -258,7 +290,8 @@ static JSValue host_text_request(JSContext *c, JSValueConst self, int argc, JSVa
   int64_t a = 0;
   int32_t b = 0;
   bool some = !JS_IsUndefined(argv[0]);
-  buffer given = {0};
+  char room[128];
+  buffer given = BUFFER_ON(room);
   if (some && text_put(&given, argv[0]) < 0) return rejected();
   const char *text = given.ptr ? given.ptr : "";
   size_t len = given.len;
@@ -341,7 +374,7 @@ static void give_up(uint32_t id) {
 static JSValue host_clear(JSContext *c, JSValueConst self, int argc, JSValueConst *argv) {
   uint32_t handle = 0;
   JS_ToUint32(ctx, &handle, argv[0]);
-  for (size_t i = 0; i < pending_len; i++) {
+  for (size_t i = pending_first; i < pending_len; i++) {
     if (!pending[i].timer || pending[i].handle != handle) continue;
     give_up(pending[i].id);
     break;
@@ -350,16 +383,18 @@ static JSValue host_clear(JSContext *c, JSValueConst self, int argc, JSValueCons
 }
 
 void requests_cancel_idle(void) {
-  for (size_t i = 0; i < pending_len; i++)
+  for (size_t i = pending_first; i < pending_len; i++)
     if (!pending[i].idle) return;
-  while (pending_len > 0) give_up(pending[0].id);
+  while (pending_len > pending_first) give_up(pending[pending_first].id);
 }
 
-/* Puts the host's words into the error that was made at the call. */
+/* An error with the host's words and the stack of the call. */
 static JSValue failure(JSValueConst at_call, JSValueConst said) {
   static const char *const fields[] = {"message", "code", "tool", "effectStatus", "location", "data"};
   if (!JS_IsObject(said)) return JS_DupValue(ctx, said);
-  JSValue error = JS_IsUndefined(at_call) ? error_blank() : JS_DupValue(ctx, at_call);
+  bool shared = JS_CopyErrorStack || JS_IsUndefined(at_call);
+  JSValue error = shared ? error_blank() : JS_DupValue(ctx, at_call);
+  if (JS_CopyErrorStack) JS_CopyErrorStack(ctx, error, at_call);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     JSPropertyDescriptor d;
     JSAtom key = JS_NewAtom(ctx, fields[i]);

@@ -23,6 +23,7 @@ var editSets = []struct {
 	{promiseEdits, "promises and calls will be slower"},
 	{stringEdits, "long strings will be slower"},
 	{numberEdits, "numbers in JSON will be slower"},
+	{objectEdits, "objects in JSON will be slower"},
 }
 
 // apply makes edits in quickjs.c. The error says which anchor is not there.

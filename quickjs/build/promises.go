@@ -15,6 +15,8 @@ var promiseEdits = []edit{
 static JSValue js_new_capability(JSContext *ctx, JSValue *capability, JSValueConst ctor);
 static JSValue js_settle_capability(JSContext *ctx, JSValueConst *capability, bool is_reject, JSValueConst *value);
 static JSValue js_settle_promise(JSContext *ctx, struct JSPromiseFunctionData *s, JSValueConst resolution, bool is_reject);
+static JSValue js_promise_then2(JSContext *ctx, JSValueConst this_val, JSValueConst *argv, bool unseen);
+static JSValue js_promise_watch(JSContext *ctx, JSValue promise, JSValueConst *handlers);
 `},
 	{``,
 		`    if (js_create_resolving_functions(ctx, resolving_funcs, obj)) {`,
@@ -97,6 +99,53 @@ JSValue JS_NewPromiseCapability(JSContext *ctx, JSValue *resolving_funcs)
 `,
 		`    res2 = js_settle_capability(ctx, argv, is_reject, vc(&res));
 `},
+
+	// What Promise.all and its like do with a promise whose then is the engine's own: the promise that this then makes is
+	// seen by nobody, and is not made.
+	{``,
+		`static JSValue js_promise_then(JSContext *ctx, JSValueConst this_val,
+                               int argc, JSValueConst *argv)
+{`,
+		`static JSValue js_promise_then(JSContext *ctx, JSValueConst this_val,
+                               int argc, JSValueConst *argv)
+{
+    return js_promise_then2(ctx, this_val, argv, false);
+}
+
+static JSValue js_promise_watch(JSContext *ctx, JSValue promise, JSValueConst *handlers)
+{
+    JSValue then = JS_GetProperty(ctx, promise, JS_ATOM_then), ret = then;
+
+    if (!JS_IsException(then)) {
+        if (JS_IsCFunction(ctx, then, js_promise_then, 0))
+            ret = js_promise_then2(ctx, promise, handlers, true);
+        else
+            ret = JS_Call(ctx, then, promise, 2, handlers);
+        JS_FreeValue(ctx, then);
+    }
+    JS_FreeValue(ctx, promise);
+    return ret;
+}
+
+static JSValue js_promise_then2(JSContext *ctx, JSValueConst this_val,
+                                JSValueConst *argv, bool unseen)
+{`},
+	{``,
+		`    result_promise = js_new_capability(ctx, resolving_funcs, ctor);
+    if (have_promise_hook)`,
+		`    if (unseen && (JS_IsUndefined(ctor) || js_same_value(ctx, ctor, ctx->promise_ctor)))
+        result_promise = resolving_funcs[0] = resolving_funcs[1] = JS_UNDEFINED;
+    else
+        result_promise = js_new_capability(ctx, resolving_funcs, ctor);
+    if (have_promise_hook)`},
+	{`static JSValue js_promise_all(JSContext *ctx, JSValueConst this_val,
+                              int argc, JSValueConst *argv, int magic)
+{`,
+		`            ret = JS_InvokeFree(ctx, next_promise, JS_ATOM_then, 2, then_args);`,
+		`            if (js_same_value(ctx, this_val, ctx->promise_ctor)) /* its handlers do not throw */
+                ret = js_promise_watch(ctx, next_promise, then_args);
+            else
+                ret = JS_InvokeFree(ctx, next_promise, JS_ATOM_then, 2, then_args);`},
 
 	// Promise.resolve, Promise.reject, and an await of what is no promise.
 	{``,

@@ -2,28 +2,8 @@ package main
 
 // What is long and crosses the bridge is mostly text, and the engine looks at each of its bytes by itself: one turn of a
 // loop takes a nanosecond or more, of which metering is a part. These edits look at eight bytes at a time where a run of
-// ASCII is written, read from JSON or repeated. The strings are the same.
+// ASCII is written or repeated (objects.go has the one that is read from JSON). The strings are the same.
 var stringEdits = []edit{
-	// JSON.parse and what a tool answers: up to the end of a run.
-	{`static int json_parse_string(JSParseState *s, const uint8_t **pp)`,
-		`        while (p < s->buf_end && *p != '"' && *p != '\\' && *p >= 0x20 && *p < 0x80) {
-            p++;
-        }
-`,
-		`        while (s->buf_end - p >= 8) {
-            const uint64_t ones = 0x0101010101010101;
-            uint64_t w, low, backslash;
-            memcpy(&w, p, 8);
-            low = w ^ ones * 2; /* makes '"' less than 0x21, as control characters are, and nothing else */
-            backslash = w ^ ones * '\\';
-            if ((w | (low - ones * 0x21) | (backslash - ones)) & ones * 0x80)
-                break;
-            p += 8;
-        }
-        while (p < s->buf_end && *p != '"' && *p != '\\' && *p >= 0x20 && *p < 0x80) {
-            p++;
-        }
-`},
 	// A string as UTF-8: how many bytes are no ASCII,
 	{`const char *JS_ToCStringLen2(JSContext *ctx, size_t *plen, JSValueConst val1,`,
 		`        for (pos = 0; pos < len; pos++) {
